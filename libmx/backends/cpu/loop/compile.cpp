@@ -1,0 +1,402 @@
+// From IR to tape: orders the instructions so that a result is used at once where possible, keeps the newest value in the
+// accumulator and the others in slots, picks for each instruction the micro-op whose operands are where they are, and
+// fuses pairs. Linear in the size of the code; relies on ir.cpp for the check of the code.
+#include <algorithm>
+
+#include "backends/cpu/loop/kernel.hpp"
+#include "base/status.hpp"
+
+namespace mx::loop {
+namespace {
+
+constexpr uint16_t no_value = 0xffff;
+
+// Whether float16 and bfloat16 results of the op need no rounding, and small integer results no wrapping.
+bool is_closed(Op op, DType type) noexcept {
+  switch (op) {
+    case Op::floor: case Op::ceil: case Op::trunc: case Op::round:
+    case Op::sign: case Op::minimum: case Op::maximum: case Op::copysign: case Op::nextafter: case Op::select:
+      return true;
+    case Op::negative: case Op::absolute:
+      return is_floating(type);
+    case Op::remainder: case Op::bit_and: case Op::bit_or: case Op::bit_xor: case Op::shift_right:
+      return is_integer(type);
+    default:
+      return false;
+  }
+}
+bool is_narrow(DType type) noexcept { return type != DType::bool_ && itemsize(type) < 4; }
+
+// The instructions in the order of execution: for each sink what it needs, the deeper operand first, so that the other
+// one follows directly before its use. Unused instructions drop out.
+std::vector<uint16_t> schedule(const Code &code) {
+  const size_t n = code.ins.size();
+  std::vector<uint16_t> weight(n, 0), order;
+  std::vector<uint8_t> next(n, 0);  // operands visited so far; 4 when done
+  const auto operand = [&](uint16_t v, int k) {
+    const Ins &ins = code.ins[v];
+    uint16_t used[3] = {ins.a, ins.b, ins.c};
+    const auto deeper_first = [&](int i, int j) {
+      if (j < arity(ins.op) && weight[used[j]] > weight[used[i]]) std::swap(used[i], used[j]);
+    };
+    deeper_first(0, 1), deeper_first(1, 2), deeper_first(0, 1);
+    return used[k];
+  };
+  for (size_t v = 0; v < n; v++) {
+    const Ins &ins = code.ins[v];
+    const uint16_t used[3] = {ins.a, ins.b, ins.c};
+    for (int k = 0; k < arity(ins.op); k++) {
+      const uint16_t w = weight[used[k]];
+      weight[v] = std::max<uint16_t>(weight[v] == w ? w + 1 : weight[v], w);
+    }
+  }
+  std::vector<uint16_t> stack;
+  for (size_t sink = 0; sink < n; sink++) {
+    if (code.ins[sink].op != Op::store && !is_reduction(code.ins[sink].op)) continue;
+    stack.push_back(static_cast<uint16_t>(sink));
+    while (!stack.empty()) {
+      const uint16_t v = stack.back();
+      if (next[v] < arity(code.ins[v].op)) {
+        const uint16_t a = operand(v, next[v]++);
+        if (next[a] == 0) stack.push_back(a);
+      } else {
+        stack.pop_back();
+        if (next[v] != 4) order.push_back(v);
+        next[v] = 4;
+      }
+    }
+  }
+  return order;
+}
+
+class Compiler {
+ public:
+  Compiler(const Backend &backend, const Code &code) : code_(code), steps_(backend), out_(std::make_shared<Kernel>()) {
+    out_->backend = &backend;
+    out_->n_operands = static_cast<uint16_t>(code.operands.size());
+    out_->n_scalars = code.n_scalars;
+    remaining_.resize(code.ins.size());
+    homes_.resize(code.ins.size());
+    scalar_numbers_.resize(code.ins.size(), -1);
+  }
+
+  KernelRef compile() {
+    check(code_);
+    const std::vector<uint16_t> order = schedule(code_);
+    for (uint16_t v : order) {
+      if (is_wide(code_.ins[v].type)) out_->wide = true;
+      const Ins &ins = code_.ins[v];
+      const uint16_t used[3] = {ins.a, ins.b, ins.c};
+      for (int k = 0; k < arity(ins.op); k++) remaining_[used[k]]++;
+    }
+    for (uint16_t v : order) lower(v);
+    fuse_pairs();
+    emit(steps_.find(micro_end, 0, 0), 0);
+    note_streams();
+    return std::move(out_);
+  }
+
+ private:
+  const Ins &ins(uint16_t v) const { return code_.ins[v]; }
+  uint8_t width() const { return out_->wide ? kind_u64 : kind_u32; }
+  uint8_t width_of(DType type) const { return is_wide(type) ? kind_u64 : kind_u32; }
+
+  void emit(MicroOp op, float ns) {
+    if (!op.fn) fail(MX_ERROR_INTERNAL, "loop kernel: no micro-op for this instruction");
+    out_->tape.push_back(op);
+    out_->block_ns += ns;
+  }
+  static constexpr float simple_ns = 3, math_ns = 40;
+  float lanes_ns() const { return 12.f * static_cast<float>(out_->block_elements()); }
+
+  // ---- where values are
+
+  uint16_t new_slot() {
+    if (free_slots_.empty()) return out_->n_slots++;
+    const uint16_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    return slot;
+  }
+  uint16_t stream_for(uint16_t operand, uint8_t part, bool is_output) {
+    const DType type = code_.operands[operand];
+    const uint8_t log2_size = static_cast<uint8_t>(storage_log2(storage_of(type)));
+    const uint8_t offset = static_cast<uint8_t>(4 * part);
+    for (size_t i = 0; i < out_->streams.size(); i++) {
+      const Stream &s = out_->streams[i];
+      if (s.operand == operand && s.offset == offset && s.is_output == is_output) return static_cast<uint16_t>(i);
+    }
+    out_->streams.push_back({operand, log2_size, offset, is_output, UINT32_MAX, 0});
+    return static_cast<uint16_t>(out_->streams.size() - 1);
+  }
+  int32_t scalar_for(uint16_t v) {
+    if (scalar_numbers_[v] < 0) {
+      scalar_numbers_[v] = static_cast<int32_t>(out_->scalars.size());
+      out_->scalars.push_back({ins(v).arg, ins(v).type});
+    }
+    return scalar_numbers_[v];
+  }
+  bool is_scalar(uint16_t v) const { return ins(v).op == Op::scalar; }
+
+  void spill_accumulator() {
+    if (current_ == no_value || homes_[current_].place != Ref::none || is_scalar(current_)) return;
+    homes_[current_] = {Ref::slot, new_slot()};
+    emit({steps_.find(micro_put, 0, 0), homes_[current_]}, simple_ns / 2);
+  }
+  // The accumulator is about to change; its value is stored if it is still needed.
+  void release_accumulator() {
+    if (current_ != no_value && remaining_[current_] > 0) spill_accumulator();
+    current_ = no_value;
+  }
+  // Brings a value into the accumulator.
+  void need(uint16_t v) {
+    if (current_ == v) return;
+    release_accumulator();
+    if (is_scalar(v)) {
+      MicroOp op{steps_.find(micro_get, width_of(ins(v).type), form_as)};
+      op.s = scalar_for(v);
+      emit(op, 1);
+    } else {
+      MicroOp op{steps_.find(micro_get, width(), form_am), homes_[v]};
+      op.simple = simple_get_m;
+      emit(op, simple_ns / 2);
+    }
+    current_ = v;
+  }
+  // Where in memory a value is, putting it there if need be.
+  Ref memory(uint16_t v) {
+    if (is_scalar(v) && homes_[v].place == Ref::none) {
+      homes_[v] = {Ref::slot, out_->n_slots++};
+      out_->constants.push_back({homes_[v].number, static_cast<uint16_t>(scalar_for(v))});
+    }
+    if (homes_[v].place == Ref::none) spill_accumulator();
+    return homes_[v];
+  }
+  // After the operands are placed: counts their uses, saves the accumulator if it has more, frees dead slots.
+  void consume(const Ins &ins) {
+    const uint16_t used[3] = {ins.a, ins.b, ins.c};
+    for (int k = 0; k < arity(ins.op); k++) {
+      const uint16_t v = used[k];
+      if (--remaining_[v] == 0 && homes_[v].place == Ref::slot && !is_scalar(v)) dying_.push_back(homes_[v].number);
+    }
+    release_accumulator();
+    free_slots_.insert(free_slots_.end(), dying_.begin(), dying_.end());
+    dying_.clear();
+  }
+
+  // ---- instructions
+
+  void lower(uint16_t v) {
+    const Ins &ins = code_.ins[v];
+    switch (ins.op) {
+      case Op::scalar: return;
+      case Op::load: return lower_load(v);
+      case Op::iota: return lower_iota(v);
+      case Op::store: return lower_store(ins);
+      case Op::cast: lower_cast(ins); break;
+      case Op::select: lower_select(ins); break;
+      case Op::fma: lower_fma(ins); break;
+      default:
+        if (is_reduction(ins.op)) return lower_reduction(ins);
+        arity(ins.op) == 1 ? lower_unary(ins) : lower_binary(ins);
+        if (is_narrow(ins.type) && !is_closed(ins.op, ins.type)) normalise(ins.type);
+    }
+    current_ = v;
+  }
+
+  void lower_load(uint16_t v) {
+    const DType type = code_.ins[v].type;
+    const Ref stream{Ref::stream, stream_for(code_.ins[v].arg, code_.ins[v].part, false)};
+    // Memory that holds lanes as they are is an operand like a slot.
+    if (storage_of(type) == (out_->wide ? in_b64 : in_b32)) {
+      homes_[v] = stream;
+      return;
+    }
+    release_accumulator();
+    emit({steps_.find(micro_load, width(), storage_of(type)), stream}, simple_ns);
+    current_ = v;
+  }
+  void lower_iota(uint16_t v) {
+    const DType type = code_.ins[v].type;
+    release_accumulator();
+    size_t at = 0;
+    while (at < out_->indices.size() && out_->indices[at] != code_.ins[v].arg) at++;
+    if (at == out_->indices.size()) out_->indices.push_back(code_.ins[v].arg);
+    emit({steps_.find(micro_index, width(), 0), {Ref::index, static_cast<uint16_t>(at)}}, simple_ns);
+    if (width() != kind_of(type)) emit_cast(static_cast<Kind>(width()), kind_of(type));
+    if (is_narrow(type)) normalise(type);
+    current_ = v;
+  }
+  void lower_store(const Ins &ins) {
+    const Storage storage = storage_of(code_.operands[ins.arg]);
+    const Storage held = is_complex(code_.operands[ins.arg]) ? in_b32 : storage;
+    need(ins.a);
+    const Ref stream{Ref::stream, stream_for(ins.arg, ins.part, true)};
+    const bool is_plain = held == (out_->wide ? in_b64 : in_b32);
+    const Storage unsign = held == in_i8 ? in_u8 : held == in_i16 ? in_u16 : held;
+    emit({is_plain ? steps_.find(micro_put, 0, 0) : steps_.find(micro_store, width(), unsign), stream}, simple_ns);
+    finish_sink(ins.a);
+  }
+  void finish_sink(uint16_t a) {  // the accumulator keeps its value
+    if (--remaining_[a] == 0 && homes_[a].place == Ref::slot && !is_scalar(a)) free_slots_.push_back(homes_[a].number);
+  }
+  void lower_reduction(const Ins &ins) {
+    need(ins.a);
+    const DType type = code_.ins[ins.a].type;
+    emit({steps_.find(ins.op, kind_of(type), reduce_combine),
+          {Ref::accumulator, static_cast<uint16_t>(out_->reductions.size())}}, simple_ns);
+    out_->reductions.push_back({ins.op, type, ins.arg});
+    finish_sink(ins.a);
+  }
+
+  void normalise(DType type) { emit({steps_.find(micro_normalise, 0, storage_of(type))}, simple_ns); }
+  void emit_cast(Kind from, Kind to) {
+    const bool by_lane = from >= kind_f64 && to != from && !(from >= kind_i64 && to != kind_f32 && to != kind_f64);
+    emit({steps_.find(Op::cast, from, to)}, by_lane ? lanes_ns() / 4 : simple_ns);
+  }
+  void lower_cast(const Ins &ins) {
+    const DType from = code_.ins[ins.a].type, to = ins.type;
+    need(ins.a);
+    consume(ins);
+    if (to == DType::bool_) {
+      if (from != DType::bool_) emit({steps_.find(micro_to_bool, kind_of(from), 0)}, simple_ns);
+      return;
+    }
+    if (from == DType::float64 && is_floating(to) && is_narrow(to))
+      emit({steps_.find(micro_to_f32_odd, kind_f64, 0)}, simple_ns);
+    else if (kind_of(from) != kind_of(to))
+      emit_cast(kind_of(from), kind_of(to));
+    if (is_narrow(to) && from != to && from != DType::bool_) normalise(to);
+  }
+
+  void lower_unary(const Ins &ins) {
+    const Kind kind = kind_of(code_.ins[ins.a].type);
+    need(ins.a);
+    consume(ins);
+    const bool is_math = ins.op >= Op::exp && ins.op <= Op::sigmoid;
+    const bool by_lane = is_math && (kind == kind_f64 || ins.op == Op::tan || ins.op == Op::erfinv ||
+                                     (ins.op >= Op::arcsin && ins.op <= Op::arctanh && ins.op != Op::tanh));
+    emit({steps_.find(ins.op, kind, 0)}, by_lane ? lanes_ns() : is_math ? math_ns : simple_ns);
+  }
+
+  void lower_binary(const Ins &ins) {
+    const DType type = code_.ins[ins.a].type;
+    const Kind kind = kind_of(type);
+    uint8_t base = 0;
+    if (ins.op == Op::nextafter && is_narrow(type)) base = type == DType::float16 ? nextafter_f16 : nextafter_bf16;
+    const bool takes_scalars = steps_.find(ins.op, kind, form_as) != nullptr && base == 0 && ins.op != Op::nextafter;
+    MicroOp op{};
+    uint8_t form;
+    if (takes_scalars && is_scalar(ins.b) && !(is_scalar(ins.a) && current_ == ins.b)) {
+      need(ins.a);
+      form = form_as;
+      op.s = scalar_for(ins.b);
+    } else if (takes_scalars && is_scalar(ins.a)) {
+      need(ins.b);
+      form = form_sa;
+      op.s = scalar_for(ins.a);
+    } else if (current_ == ins.b && current_ != ins.a) {
+      form = form_ma;
+      op.p = memory(ins.a);
+    } else {
+      need(ins.a);
+      form = form_am;
+      op.p = memory(ins.b);
+    }
+    consume(ins);
+    op.fn = steps_.find(ins.op, kind, static_cast<uint8_t>(base + form));
+    op.simple = kind == kind_f32 ? simple_for(ins.op, form) : uint8_t{n_simple};
+    const bool by_lane = ins.op == Op::remainder || ins.op == Op::power || ins.op >= Op::arctan2 ||
+                         (ins.op == Op::floor_divide && !is_floating(type));
+    emit(op, by_lane && ins.op < Op::equal && ins.op != Op::copysign ? lanes_ns() : simple_ns);
+  }
+  static uint8_t simple_for(Op op, uint8_t form) noexcept {
+    const bool from_scalar = form == form_as || form == form_sa, swapped = form == form_ma || form == form_sa;
+    switch (op) {
+      case Op::add: return from_scalar ? simple_add_s : simple_add_m;
+      case Op::multiply: return from_scalar ? simple_mul_s : simple_mul_m;
+      case Op::subtract:
+        return swapped ? (from_scalar ? simple_rsub_s : simple_rsub_m) : (from_scalar ? simple_sub_s : simple_sub_m);
+      case Op::maximum: return form == form_as ? simple_max_s : n_simple;
+      case Op::minimum: return form == form_as ? simple_min_s : n_simple;
+      default: return n_simple;
+    }
+  }
+
+  void lower_select(const Ins &ins) {
+    uint8_t form = select_condition;
+    if (current_ == ins.b && current_ != ins.a && current_ != ins.c) form = select_first;
+    if (current_ == ins.c && current_ != ins.a && current_ != ins.b) form = select_second;
+    if (form == select_condition) need(ins.a);
+    MicroOp op{steps_.find(Op::select, width_of(ins.type), form)};
+    op.p = memory(form == select_condition ? ins.b : ins.a);
+    op.q = memory(form == select_second ? ins.b : ins.c);
+    consume(ins);
+    emit(op, simple_ns);
+  }
+  void lower_fma(const Ins &ins) {
+    const uint8_t form = current_ == ins.c && current_ != ins.a && current_ != ins.b ? fma_addend : fma_product;
+    if (form == fma_product) need(ins.a);
+    MicroOp op{steps_.find(Op::fma, kind_of(ins.type), form)};
+    op.p = memory(form == fma_product ? ins.b : ins.a);
+    op.q = memory(form == fma_product ? ins.c : ins.b);
+    consume(ins);
+    emit(op, simple_ns);
+  }
+
+  // ---- the finished tape
+
+  void fuse_pairs() {
+    std::vector<MicroOp> fused;
+    fused.reserve(out_->tape.size() + 1);
+    for (size_t i = 0; i < out_->tape.size(); i++) {
+      const MicroOp &first = out_->tape[i];
+      if (first.simple < n_simple && i + 1 < out_->tape.size() && out_->tape[i + 1].simple < n_second) {
+        const MicroOp &second = out_->tape[++i];
+        MicroOp pair(steps_.level->pairs[first.simple][second.simple], first.p);
+        pair.q = second.p;
+        pair.s = first.s;
+        pair.t = second.s;
+        fused.push_back(pair);
+      } else {
+        fused.push_back(first);
+      }
+    }
+    out_->tape = std::move(fused);
+  }
+  void note_streams() {
+    for (size_t i = 0; i < out_->tape.size(); i++)
+      for (const Ref &ref : {out_->tape[i].p, out_->tape[i].q})
+        if (ref.place == Ref::stream) {
+          Stream &s = out_->streams[ref.number];
+          s.first = std::min(s.first, static_cast<uint32_t>(i));
+          s.last = static_cast<uint32_t>(i);
+        }
+    for (const Stream &in : out_->streams)
+      for (const Stream &to : out_->streams)
+        if (!in.is_output && to.is_output && in.last > to.first) out_->reads_after_writes = true;
+  }
+
+  const Code &code_;
+  const Backend &steps_;
+  std::shared_ptr<Kernel> out_;
+  std::vector<uint32_t> remaining_;
+  std::vector<Ref> homes_;
+  std::vector<int32_t> scalar_numbers_;
+  std::vector<uint16_t> free_slots_, dying_;
+  uint16_t current_ = no_value;
+};
+
+}  // namespace
+
+KernelRef compile_for(const Backend &backend, const Code &code) { return Compiler(backend, code).compile(); }
+
+int64_t estimate_ns(const Kernel &kernel, int64_t n_elements) noexcept {
+  const double blocks = static_cast<double>(n_elements) / static_cast<double>(kernel.block_elements());
+  double bytes = 0;
+  for (const Stream &s : kernel.streams) bytes += static_cast<double>(1 << s.log2_size);
+  // Memory at 10 bytes per nanosecond, once the data is beyond the caches.
+  const double traffic = bytes * static_cast<double>(n_elements);
+  return 60 + static_cast<int64_t>(std::max(blocks * static_cast<double>(kernel.block_ns), traffic > 4e6 ? traffic / 10 : 0));
+}
+
+}  // namespace mx::loop

@@ -1,0 +1,97 @@
+// What compile() makes and run() executes: a tape whose operands are still symbolic. Internal to the loop executor; a
+// second executor (a JIT) would add its code beside the tape, fed from the same Code.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "backends/cpu/loop/loop.hpp"
+#include "backends/cpu/loop/tape.hpp"
+
+namespace mx::loop {
+
+// A level and its micro-ops, found by (micro, kind, form); null where there is none.
+struct Backend {
+  const Level *level;
+  StepFn steps[n_micros][n_kinds][n_forms];
+  StepFn find(uint8_t micro, uint8_t kind, uint8_t form) const noexcept { return steps[micro][kind][form]; }
+  StepFn find(Op op, uint8_t kind, uint8_t form) const noexcept { return steps[static_cast<uint8_t>(op)][kind][form]; }
+};
+
+// The backend of this CPU, capped by MX_ISA; and every one that it can execute, for the tests.
+const Backend &backend() noexcept;
+std::vector<const Backend *> all_backends();
+
+// How values and memory of a dtype are held.
+Kind kind_of(DType type) noexcept;
+Storage storage_of(DType type) noexcept;
+int storage_log2(Storage storage) noexcept;
+inline bool is_wide(DType type) noexcept { return kind_of(type) >= kind_f64; }
+// An element of `type`, given by its bits, as a lane holds it.
+uint64_t lane_bits(DType type, uint64_t element) noexcept;
+
+// Throws INTERNAL unless the code is well formed: operands defined before use, types as ir.hpp says.
+void check(const Code &code);
+int arity(Op op) noexcept;
+inline bool is_reduction(Op op) noexcept { return op >= Op::reduce_sum && op <= Op::reduce_any; }
+
+// The neutral element of a reduction of `type`, as a lane holds it.
+uint64_t identity(Op op, DType type) noexcept;
+
+struct Ref {
+  enum Place : uint8_t { none, slot, stream, index, accumulator };
+  Place place = none;
+  uint16_t number = 0;
+};
+
+struct MicroOp {
+  MicroOp(StepFn f = nullptr, Ref at_p = {}) : fn(f), p(at_p) {}
+  StepFn fn;
+  Ref p, q;
+  int32_t s = -1, t = -1;  // numbers of scalars
+  uint8_t simple = n_simple;
+};
+
+// One way in which an operand is read or written.
+struct Stream {
+  uint16_t operand;
+  uint8_t log2_size, offset;  // bytes of an element, and of the part of a complex one
+  bool is_output;
+  uint32_t first, last;  // the steps that use it
+};
+struct ScalarUse {
+  uint16_t arg;
+  DType type;
+};
+// A slot that holds the scalar in every lane.
+struct Constant {
+  uint16_t slot, scalar;
+};
+struct Reduction {
+  Op op;
+  DType type;
+  uint16_t operand;
+};
+
+class Kernel {
+ public:
+  const Backend *backend;
+  bool wide = false;
+  uint16_t n_slots = 0, n_operands = 0, n_scalars = 0;
+  std::vector<MicroOp> tape;
+  std::vector<Stream> streams;
+  std::vector<uint16_t> indices;  // the dimensions of the iotas
+  std::vector<ScalarUse> scalars;
+  std::vector<Constant> constants;
+  std::vector<Reduction> reductions;
+  bool reads_after_writes = false;  // an operand is still read after a store, so outputs on top of inputs need care
+  float block_ns = 0;  // estimated time of one block
+
+  int64_t lane_bytes() const noexcept { return wide ? 8 : 4; }
+  int64_t block_bytes() const noexcept { return int64_t{8} * backend->level->vector_bytes; }
+  int64_t block_elements() const noexcept { return block_bytes() / lane_bytes(); }
+};
+
+// Compiles for a given backend, without the cache.
+KernelRef compile_for(const Backend &backend, const Code &code);
+
+}  // namespace mx::loop

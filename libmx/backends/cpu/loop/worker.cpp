@@ -1,0 +1,206 @@
+// Binding a tape to memory and driving it over ranges: see worker.hpp.
+#include "backends/cpu/loop/worker.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace mx::loop {
+
+Buffer::Buffer(int64_t bytes) : data_(inside_) {
+  if (bytes > static_cast<int64_t>(sizeof inside_))
+    data_ = static_cast<char *>(::operator new(static_cast<size_t>(bytes), std::align_val_t{64}));
+}
+Buffer::~Buffer() {
+  if (data_ != inside_) ::operator delete(data_, std::align_val_t{64});
+}
+
+Odometer::Odometer(const Plan &plan, uint32_t begin, uint32_t end)
+    : plan_(plan), begin_(begin), end_(end), index_(end - begin, 0), offsets_(plan.rows.size(), 0) {}
+
+void Odometer::set(int64_t linear) noexcept {
+  for (int64_t &o : offsets_) o = 0;
+  for (uint32_t d = end_; d-- > begin_;) {
+    const int64_t i = linear % plan_.sizes[d];
+    linear /= plan_.sizes[d];
+    index_[d - begin_] = i;
+    for (uint32_t r = 0; r < offsets_.size(); r++) offsets_[r] += i * plan_.stride(r, d);
+  }
+}
+
+void Odometer::next() noexcept {
+  for (uint32_t d = end_; d-- > begin_;) {
+    const bool wraps = ++index_[d - begin_] == plan_.sizes[d];
+    const int64_t steps = wraps ? 1 - plan_.sizes[d] : 1;
+    for (uint32_t r = 0; r < offsets_.size(); r++) offsets_[r] += steps * plan_.stride(r, d);
+    if (!wraps) return;
+    index_[d - begin_] = 0;
+  }
+}
+
+Worker::Worker(const Plan &plan)
+    : plan_(plan),
+      kernel_(plan.kernel),
+      level_(*plan.kernel.backend->level),
+      outer_(plan, 0, plan.n_outer),
+      middle_(plan, plan.n_outer, plan.first_inner()),
+      buffer_(plan.buffer_bytes),
+      current_(plan.rows.size(), 0),
+      filled_(plan.rows.size(), 0) {
+  bind();
+  move();
+}
+
+void Worker::bind() {
+  const int64_t block = kernel_.block_bytes();
+  SmallVector<uint64_t, 8> scalars;
+  for (const ScalarUse &use : kernel_.scalars) scalars.push_back(lane_bits(use.type, plan_.args.scalars[use.arg]));
+  char *const scratch = buffer_.data() + kernel_.n_slots * block;
+  tape_.resize(kernel_.tape.size());
+  for (uint32_t i = 0; i < tape_.size(); i++) {
+    const MicroOp &op = kernel_.tape[i];
+    Step &step = tape_[i];
+    step.fn = op.fn;
+    step.p_mask = step.q_mask = 0;
+    step.s = op.s >= 0 ? scalars[static_cast<uint32_t>(op.s)] : 0;
+    step.t = op.t >= 0 ? scalars[static_cast<uint32_t>(op.t)] : 0;
+    step.scratch = scratch;
+    for (const bool is_q : {false, true}) {
+      const Ref &ref = is_q ? op.q : op.p;
+      if (ref.place == Ref::slot) (is_q ? step.q : step.p) = buffer_.data() + ref.number * block;
+      if (ref.place == Ref::accumulator) accumulators_.push_back({i, ref.number});
+      if (ref.place == Ref::stream) patches_.push_back({i, is_q, ref.number});
+      if (ref.place == Ref::index)
+        patches_.push_back({i, is_q, static_cast<uint32_t>(kernel_.streams.size() + ref.number)});
+    }
+    if (op.p.place == Ref::stream && plan_.rows[op.p.number].is_streamed)
+      step.fn = kernel_.backend->find(micro_put_stream, 0, 0);
+  }
+  for (const Constant &c : kernel_.constants) {
+    const uint64_t lane = scalars[c.scalar];
+    level_.pack[kernel_.wide ? 3 : 2](buffer_.data() + c.slot * block, reinterpret_cast<const char *>(&lane), 0,
+                                      kernel_.block_elements());
+  }
+}
+
+void Worker::move() noexcept {
+  for (uint32_t r = 0; r < current_.size(); r++)
+    current_[r] = plan_.rows[r].base + outer_.offset(r) + middle_.offset(r);
+  moved_ = true;
+}
+
+void Worker::accumulate_into(char *node, int64_t stride, bool moves) noexcept {
+  node_ = node;
+  node_stride_ = stride;
+  node_moves_ = moves;
+}
+
+void Worker::fill_constants() {
+  moved_ = false;
+  for (uint32_t r = 0; r < current_.size(); r++) {
+    const Row &row = plan_.rows[r];
+    if (row.access != Access::constant || row.what != Row::input || filled_[r] == current_[r]) continue;
+    level_.pack[row.log2_size](staging(r), reinterpret_cast<const char *>(current_[r]), 0, kernel_.block_elements());
+    filled_[r] = current_[r];
+  }
+}
+
+// Calls piece(address, stride, offset in the range, count) for the stretches along the last dimension.
+template <class Piece>
+void Worker::pieces(uint32_t row, int64_t first, int64_t n, Piece piece) {
+  if (plan_.n_inner == 0) return piece(current_[row], int64_t{0}, int64_t{0}, n);
+  const uint32_t begin = plan_.first_inner(), last = plan_.n_dims() - 1;
+  SmallVector<int64_t, 6> index(plan_.n_dims(), 0);
+  int64_t address = current_[row];
+  for (uint32_t d = last + 1; d-- > begin;) {
+    index[d] = d > begin ? first % plan_.sizes[d] : first;
+    if (d > begin) first /= plan_.sizes[d];
+    address += index[d] * plan_.stride(row, d);
+  }
+  for (int64_t done = 0; done < n;) {
+    const int64_t count = std::min(n - done, plan_.sizes[last] - index[last]);
+    piece(address, plan_.stride(row, last), done, count);
+    done += count;
+    index[last] += count;
+    address += count * plan_.stride(row, last);
+    for (uint32_t d = last; d > begin && index[d] == plan_.sizes[d]; d--) {
+      address += plan_.stride(row, d - 1) - plan_.sizes[d] * plan_.stride(row, d);
+      index[d] = 0;
+      index[d - 1]++;
+    }
+  }
+}
+
+void Worker::pack(uint32_t r, int64_t first, int64_t n) {
+  const Row &row = plan_.rows[r];
+  char *const dense = staging(r);
+  if (row.what == Row::input) {
+    pieces(r, first, n, [&](int64_t address, int64_t stride, int64_t at, int64_t count) {
+      level_.pack[row.log2_size](dense + (at << row.log2_size), reinterpret_cast<const char *>(address), stride, count);
+    });
+  } else if (row.what == Row::index) {
+    pieces(r, first, n, [&](int64_t value, int64_t stride, int64_t at, int64_t count) {
+      for (int64_t i = 0; i < count; i++, value += stride)
+        std::memcpy(dense + ((at + i) << row.log2_size), &value, size_t{1} << row.log2_size);
+    });
+  }
+}
+
+void Worker::unpack(uint32_t r, int64_t first, int64_t n, const char *dense) {
+  const uint8_t log2_size = plan_.rows[r].log2_size;
+  pieces(r, first, n, [&](int64_t address, int64_t stride, int64_t at, int64_t count) {
+    level_.unpack[log2_size](reinterpret_cast<char *>(address), dense + (at << log2_size), stride, count);
+  });
+}
+
+void Worker::point(const Patch &patch, int64_t address, int64_t mask, bool is_packed) noexcept {
+  Step &step = tape_[patch.step];
+  if (plan_.rows[patch.row].what == Row::index) {
+    const uint8_t kind = kernel_.wide ? kind_u64 : kind_u32;
+    step.fn = is_packed ? kernel_.backend->find(micro_get, kind, form_am) : kernel_.backend->find(micro_index, kind, 0);
+    step.s = static_cast<uint64_t>(address);
+  }
+  (patch.is_q ? step.q : step.p) = reinterpret_cast<const char *>(address);
+  (patch.is_q ? step.q_mask : step.p_mask) = mask;
+}
+
+// A range that is whole blocks, or all of whose rows are staged.
+void Worker::span(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
+  const auto is_staged = [&](uint32_t r) {
+    const Row &row = plan_.rows[r];
+    return row.access == Access::staged || (stage_all && row.access == Access::direct && row.what != Row::index);
+  };
+  const uint32_t n_moving = static_cast<uint32_t>(kernel_.streams.size() + kernel_.indices.size());
+  if (stage_all || plan_.any_staged)
+    for (uint32_t r = 0; r < n_moving; r++)
+      if (is_staged(r)) pack(r, first, n);
+  for (const Patch &patch : patches_) {
+    const Row &row = plan_.rows[patch.row];
+    if (is_staged(patch.row))
+      point(patch, reinterpret_cast<intptr_t>(staging(patch.row)), -1, true);
+    else if (row.access == Access::direct)
+      point(patch, current_[patch.row] + (row.what == Row::index ? first : first << row.log2_size), -1, false);
+    else
+      point(patch, row.what == Row::index ? current_[patch.row] : reinterpret_cast<intptr_t>(staging(patch.row)), 0, false);
+  }
+  for (const AccumulatorPatch &patch : accumulators_) {
+    Step &step = tape_[patch.step];
+    step.p = node_ + patch.reduction * node_stride_ + (node_moves_ ? lanes * kernel_.lane_bytes() : 0);
+    step.p_mask = node_moves_ ? -1 : 0;
+  }
+  level_.run(tape_.data(), 0, n * kernel_.lane_bytes());
+  if (stage_all || plan_.any_staged)
+    for (uint32_t r = 0; r < n_moving; r++)
+      if (plan_.rows[r].what == Row::output && is_staged(r)) unpack(r, first, n, staging(r));
+}
+
+void Worker::run(int64_t first, int64_t n, int64_t lanes) {
+  if (moved_) fill_constants();
+  const int64_t block = kernel_.block_elements();
+  const int64_t whole = n - n % block;
+  const int64_t chunk = plan_.any_staged ? chunk_blocks * block : whole;
+  for (int64_t at = 0; at < whole; at += chunk) span(first + at, std::min(chunk, whole - at), false, lanes + at);
+  if (n > whole) span(first + whole, n - whole, true, lanes + whole);
+}
+
+}  // namespace mx::loop

@@ -1,0 +1,96 @@
+// One thread's execution of a plan: a tape bound to its memory, the position in the space, and the staging of what is
+// not dense.
+#pragma once
+#include <memory>
+
+#include "backends/cpu/loop/plan.hpp"
+
+namespace mx::loop {
+
+// Memory aligned to the widest vector; small sizes are part of the object.
+class Buffer {
+ public:
+  explicit Buffer(int64_t bytes);
+  ~Buffer();
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+  char *data() noexcept { return data_; }
+
+ private:
+  char *data_;
+  alignas(64) char inside_[16 * 1024];
+};
+
+// Walks a group of neighbouring dimensions in row-major order, keeping one address per row.
+class Odometer {
+ public:
+  Odometer(const Plan &plan, uint32_t begin, uint32_t end);
+  void set(int64_t linear) noexcept;
+  void next() noexcept;
+  int64_t offset(uint32_t row) const noexcept { return offsets_[row]; }
+
+ private:
+  const Plan &plan_;
+  uint32_t begin_, end_;
+  SmallVector<int64_t, 6> index_;
+  SmallVector<int64_t, 8> offsets_;
+};
+
+class Worker {
+ public:
+  explicit Worker(const Plan &plan);
+
+  // Chooses the row that the inner range belongs to; the inner position is given to run.
+  void set_outer(int64_t linear) noexcept { outer_.set(linear), move(); }
+  void next_outer() noexcept { outer_.next(), move(); }
+  void set_middle(int64_t linear) noexcept { middle_.set(linear), move(); }
+  void next_middle() noexcept { middle_.next(), move(); }
+
+  // The accumulators of the reductions: `node` holds those of reduction k at k * stride. If they move, each element of
+  // the range has its own, the first one's at the start of the node; else all blocks share the first.
+  void accumulate_into(char *node, int64_t stride, bool moves) noexcept;
+  // Executes the elements [first, first + n) of the inner range; the first one's accumulator is at `lanes`, in elements.
+  void run(int64_t first, int64_t n, int64_t lanes = 0);
+
+  // Address of the current row's element in memory that the inner range does not move.
+  int64_t address(uint32_t row) const noexcept { return current_[row]; }
+  // Writes n dense elements to the inner positions [first, first + n) of a row.
+  void unpack(uint32_t row, int64_t first, int64_t n, const char *dense);
+  char *staging(uint32_t row) noexcept { return buffer_.data() + plan_.rows[row].staging; }
+
+ private:
+  struct Patch {
+    uint32_t step;
+    bool is_q;
+    uint32_t row;
+  };
+  struct AccumulatorPatch {
+    uint32_t step, reduction;
+  };
+
+  void bind();
+  void move() noexcept;
+  void point(const Patch &patch, int64_t address, int64_t mask, bool is_packed) noexcept;
+  void fill_constants();
+  void span(int64_t first, int64_t n, bool stage_all, int64_t lanes);
+  void pack(uint32_t row, int64_t first, int64_t n);
+  template <class Piece>
+  void pieces(uint32_t row, int64_t first, int64_t n, Piece piece);
+
+  const Plan &plan_;
+  const Kernel &kernel_;
+  const Level &level_;
+  Odometer outer_, middle_;
+  Buffer buffer_;
+  SmallVector<Step, 48> tape_;
+  SmallVector<Patch, 16> patches_;
+  SmallVector<AccumulatorPatch, 2> accumulators_;
+  SmallVector<int64_t, 8> current_;
+  SmallVector<int64_t, 8> filled_;  // the address whose element a constant row's block holds
+  bool moved_ = true;
+  char *node_ = nullptr;
+  int64_t node_stride_ = 0;
+  bool node_moves_ = false;
+};
+
+}  // namespace mx::loop

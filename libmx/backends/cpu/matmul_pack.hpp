@@ -1,0 +1,123 @@
+// Packing: copies a block of a matrix of any strides into the order in which the micro-kernel reads it. Only for the
+// per-level matmul sources.
+#pragma once
+#include "backends/cpu/matmul_level.hpp"
+#include "backends/cpu/matmul_vector.hpp"
+
+namespace {
+
+using mx::cpu::MatrixView;
+
+// to[p * Size + i] = element (i, p) for `lanes` <= Size lanes, else 0. `lane` and `step` are byte strides.
+template <class S, int Size, class Sum = typename Element<S>::Sum>
+void pack_scalar(Sum *to, const char *from, int64_t lane, int64_t step, int64_t lanes, int64_t begin, int64_t k) {
+  if (lanes == Size) {
+    for (int64_t p = begin; p < k; p++)
+      for (int64_t i = 0; i < Size; i++) to[p * Size + i] = Element<S>::widen(from + i * lane + p * step);
+    return;
+  }
+  for (int64_t p = begin; p < k; p++)
+    for (int64_t i = 0; i < Size; i++) to[p * Size + i] = i < lanes ? Element<S>::widen(from + i * lane + p * step) : 0;
+}
+
+// width lanes and width elements of k from `from` on: transposed into to[0], to[Size] ...
+template <class S, int Size, class Sum = typename Element<S>::Sum>
+inline void pack_square(Sum *to, const char *from, int64_t lane, int64_t lanes) {
+  constexpr int w = width<Sum>;
+  Vec<Sum> rows[w];
+  for (int i = 0; i < w; i++) rows[i] = i < lanes ? Element<S>::widen_vector(from + i * lane) : Vec<Sum>{};
+  transpose<Sum>(rows);
+  for (int i = 0; i < w; i++) store<Sum>(to + i * Size, rows[i]);
+}
+
+// Lanes whose k elements lie side by side, when Size is a multiple of the width.
+template <class S, int Size, class Sum = typename Element<S>::Sum>
+void pack_transposed(Sum *to, const char *from, int64_t lane, int64_t lanes, int64_t k) {
+  constexpr int w = width<Sum>, item = sizeof(S);
+  int64_t p = 0;
+  for (; p + line_vectors * w <= k; p += line_vectors * w)
+    for (int g = 0; g < Size; g += w)
+      for (int64_t q = p; q < p + line_vectors * w; q += w)
+        pack_square<S, Size>(to + q * Size + g, from + g * lane + q * item, lane, lanes - g);
+  for (; p + w <= k; p += w)
+    for (int g = 0; g < Size; g += w) pack_square<S, Size>(to + p * Size + g, from + g * lane + p * item, lane, lanes - g);
+  pack_scalar<S, Size>(to, from, lane, item, lanes, p, k);
+}
+
+// The same when it is not: a vector spills over the end of its row, where the next row is written later; the last rows go
+// one by one, because the next panel has another writer.
+template <class S, int Size, class Sum = typename Element<S>::Sum>
+void pack_transposed_spilling(Sum *to, const char *from, int64_t lane, int64_t lanes, int64_t k) {
+  constexpr int w = width<Sum>, item = sizeof(S), groups = (Size + w - 1) / w;
+  int64_t p = 0;
+  for (; p + w < k; p += w) {
+    Vec<Sum> rows[groups][w];
+    for (int g = 0; g < groups; g++) {
+      for (int i = 0; i < w; i++)
+        rows[g][i] = g * w + i < lanes ? Element<S>::widen_vector(from + (g * w + i) * lane + p * item) : Vec<Sum>{};
+      transpose<Sum>(rows[g]);
+    }
+    for (int i = 0; i < w; i++)
+      for (int g = 0; g < groups; g++) store<Sum>(to + (p + i) * Size + g * w, rows[g][i]);
+  }
+  pack_scalar<S, Size>(to, from, lane, item, lanes, p, k);
+}
+
+// Lanes that lie side by side, in `count` panels: several at a time, because a row's next cache lines come for free.
+template <class S, int Size, class Sum = typename Element<S>::Sum>
+void pack_copied(Sum *to, const char *from, int64_t step, int64_t k, int count) {
+  constexpr int w = width<Sum>, item = sizeof(S), ahead = 8;
+  for (int64_t p = 0; p < k; p++, to += Size, from += step)
+    for (int c = 0; c < count; c++) {
+      const char *lanes = from + c * Size * item;
+      Sum *panel = to + c * k * Size;
+      if (p + ahead < k) __builtin_prefetch(lanes + ahead * step);
+      if constexpr (Size % w == 0) {
+        for (int i = 0; i < Size; i += w) store<Sum>(panel + i, Element<S>::widen_vector(lanes + i * item));
+      } else {
+        for (int i = 0; i < Size; i++) panel[i] = Element<S>::widen(lanes + i * item);
+      }
+    }
+}
+
+// Complex panels hold, for every p, the real parts of all lanes and then the imaginary parts.
+template <int Size>
+void pack_complex(float *to, const char *from, int64_t lane, int64_t step, int64_t lanes, int64_t k) {
+  for (int64_t p = 0; p < k; p++, to += 2 * Size)
+    for (int64_t i = 0; i < Size; i++) {
+      mx::Complex64 z{};
+      if (i < lanes) memcpy(&z, from + i * lane + p * step, sizeof z);
+      to[i] = z.re;
+      to[Size + i] = z.im;
+    }
+}
+
+// All panels of a matrix of `n` lanes.
+template <class S, int Size>
+void pack(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int64_t k) {
+  using Sum = typename Element<S>::Sum;
+  for (int64_t i = 0; i < n;) {
+    const int64_t lanes = n - i < Size ? n - i : Size;
+    const char *panel = from + i * lane;
+    if constexpr (std::is_same_v<S, mx::Complex64>) {
+      pack_complex<Size>(static_cast<float *>(to) + i * k * 2, panel, lane, step, lanes, k);
+    } else {
+      Sum *out = static_cast<Sum *>(to) + i * k;
+      if (step == sizeof(S)) {
+        if constexpr (Size % width<Sum> == 0)
+          pack_transposed<S, Size>(out, panel, lane, lanes, k);
+        else
+          pack_transposed_spilling<S, Size>(out, panel, lane, lanes, k);
+      } else if (lane == sizeof(S) && lanes == Size) {
+        const int count = n - i >= 4 * Size ? 4 : 1;
+        pack_copied<S, Size>(out, panel, step, k, count);
+        i += (count - 1) * Size;
+      } else {
+        pack_scalar<S, Size>(out, panel, lane, step, lanes, 0, k);
+      }
+    }
+    i += Size;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,120 @@
+// scatter and scatter_axis: updates at index arrays, in place. Negative indices count from the end; what is out of
+// range then is dropped. Several updates of one element take effect in index order, whatever the number of threads:
+// work is divided by what is written, not by what is read.
+#include "backends/cpu/indices.hpp"
+#include "backends/cpu/kernels.hpp"
+#include "backends/cpu/strided.hpp"
+#include "backends/cpu/updates.hpp"
+
+namespace mx::cpu {
+namespace {
+
+struct Scatter {
+  char *out;
+  const Tensor &updates;
+  const SliceOffsets &offsets;
+  Lines lines;  // of one slice; a: out, b: updates
+  UpdateLine update;
+  Walker<1> positions;  // where the slices of the updates begin
+};
+
+// Columns [column, column + n) of every slice, of those that begin within [low, high) bytes.
+void scatter_part(const Scatter &s, int64_t column, int64_t n, int64_t low, int64_t high) {
+  Walker<1> position = s.positions;
+  Walker<2> walker(s.lines.outer);
+  walker.operand(0, s.lines.a);
+  walker.operand(1, s.lines.b);
+  const int64_t per_slice = product(s.lines.outer);
+  int64_t work = 0;
+  position.seek(0);
+  for (int64_t i = 0; i < s.offsets.size(); i++, position.next()) {
+    const int64_t offset = s.offsets.data()[i];
+    if ((work += 4) > 1 << 19) check_cancel(), work = 0;
+    if (offset == SliceOffsets::dropped || offset < low || offset >= high) continue;
+    char *to = s.out + offset + column * s.lines.a_step;
+    const char *from = s.updates.data + position.offset[0] + column * s.lines.b_step;
+    if (per_slice == 1) {
+      s.update(to, s.lines.a_step, from, s.lines.b_step, n);
+      work += n;
+      continue;
+    }
+    walker.seek(0);
+    for (int64_t l = 0; l < per_slice; l++, walker.next()) {
+      s.update(to + walker.offset[0], s.lines.a_step, from + walker.offset[1], s.lines.b_step, n);
+      if ((work += n) > 1 << 19) check_cancel(), work = 0;
+    }
+  }
+}
+
+// Slices either coincide or are disjoint if they have one element along every indexed axis. Only then can the work be
+// divided: by columns of the slice if its lines are long, else by the place where slices begin.
+void scatter_all(const Scatter &s, int64_t out_bytes, bool coincide) {
+  constexpr int64_t everywhere = INT64_MAX;
+  const int64_t n = s.lines.n, elements = s.offsets.size() * n * product(s.lines.outer);
+  if (!coincide || elements < 1 << 14) return scatter_part(s, 0, n, 0, everywhere);
+  const int64_t parts = std::max(1, num_threads());
+  if (n >= 64) {
+    const int64_t width = std::max<int64_t>(32, (n + parts - 1) / parts);
+    return parallel_for((n + width - 1) / width, 1, [&](int64_t begin, int64_t end) {
+      scatter_part(s, begin * width, std::min(n, end * width) - begin * width, 0, everywhere);
+    });
+  }
+  const int64_t range = (out_bytes + parts - 1) / parts;
+  parallel_for(parts, 1, [&](int64_t begin, int64_t end) { scatter_part(s, 0, n, begin * range, end * range); });
+}
+
+}  // namespace
+
+void scatter(const KernelCall &call) {
+  AttrReader attrs(call.attrs);
+  const auto axes = attrs.list();
+  const auto mode = static_cast<ScatterMode>(attrs.integer());
+  const Tensor &out = call.outputs[0], &updates = call.inputs[1];
+  if (size_of(updates) == 0 || size_of(out) == 0) return;
+  const size_t rank = out.shape.size(), n_index = updates.shape.size() - rank;
+  const auto index_shape = std::span(updates.shape).first(n_index), sizes = std::span(updates.shape).subspan(n_index);
+  const SliceOffsets offsets(out, call.inputs.subspan(2), axes, sizes, index_shape, OutOfRange::drop);
+  Walker<1> positions(index_shape);
+  positions.operand(0, updates.strides);
+  bool coincide = true;
+  for (int64_t axis : axes) coincide &= sizes[static_cast<size_t>(normalize_axis(axis, rank, "scatter"))] == 1;
+  const Lines lines = make_lines(sizes, out.strides, std::span(updates.strides).subspan(n_index));
+  const Scatter s{out.data, updates, offsets, lines, update_line(out.dtype, mode), positions};
+  scatter_all(s, size_of(out) * itemsize(out.dtype), coincide);
+}
+
+void scatter_axis(const KernelCall &call) {
+  AttrReader attrs(call.attrs);
+  const Tensor &out = call.outputs[0], &values = call.inputs[2];
+  const auto axis = static_cast<size_t>(normalize_axis(attrs.integer(), out.shape.size(), "scatter_axis"));
+  const auto mode = static_cast<ScatterMode>(attrs.integer());
+  const RowMajor index(call.inputs[1], DType::int64);
+  Dims shape = out.shape;
+  shape[axis] = index.tensor().shape[axis] == 1 ? values.shape[axis] : index.tensor().shape[axis];
+  if (product(shape) == 0 || size_of(out) == 0) return;
+  const Dims at = broadcast_strides(index.tensor(), shape), from = broadcast_strides(values, shape);
+  const int64_t n = out.shape[axis], stride = out.strides[axis], size = itemsize(out.dtype), count = shape[axis];
+  const int64_t rest_axis = static_cast<int64_t>(axis);
+  const Dims rest = without(shape, rest_axis);
+  const UpdateLine update = update_line(out.dtype, mode);
+  parallel_for(product(rest), grain(5 + static_cast<double>(count) * 4), [&](int64_t begin, int64_t end) {
+    Walker<3> walker(rest);
+    walker.operand(0, without(out.strides, rest_axis));
+    walker.operand(1, without(at, rest_axis));
+    walker.operand(2, without(from, rest_axis));
+    walker.seek(begin);
+    for (int64_t line = begin; line < end; line++, walker.next()) {
+      for (int64_t i = 0; i < count; i++) {
+        if (i % (1 << 19) == (1 << 19) - 1) check_cancel();
+        const char *place = index.tensor().data + walker.offset[1] + i * at[axis];
+        int64_t k = *reinterpret_cast<const int64_t *>(place);
+        k += k < 0 ? n : 0;
+        if (k < 0 || k >= n) continue;
+        update(out.data + walker.offset[0] + k * stride, size, values.data + walker.offset[2] + i * from[axis], size,
+               1);
+      }
+    }
+  });
+}
+
+}  // namespace mx::cpu

@@ -1,0 +1,180 @@
+// mx/array.h: arrays from host memory, what is known about them, evaluation, pins.
+#include <cstring>
+
+#include "backends/cpu/strided_copy.hpp"
+#include "capi.h"
+#include "eval/eval.hpp"
+#include "runtime/lifecycle.hpp"
+
+namespace mx::capi {
+namespace {
+
+Spec checked_spec(const int64_t *dims, size_t n_dims, mx_dtype dtype, const char *function) {
+  if (n_dims > MX_MAX_DIMS)
+    fail(MX_ERROR_SHAPE, "%s: %zu dimensions, the most is %d", function, n_dims, int{MX_MAX_DIMS});
+  Spec spec;
+  spec.dtype = to_dtype(dtype);
+  for (size_t i = 0; i < n_dims; i++) {
+    if (dims[i] < 0)
+      fail(MX_ERROR_SHAPE, "%s: dimension %zu is negative: %lld", function, i, static_cast<long long>(dims[i]));
+    spec.shape.push_back(dims[i]);
+  }
+  byte_count(spec);
+  return spec;
+}
+
+Dims checked_strides(const Spec &spec, const int64_t *strides, size_t n_strides, const char *function) {
+  if (n_strides != spec.shape.size())
+    fail(MX_ERROR_INVALID_ARGUMENT, "%s: %zu strides for %zu dimensions", function, n_strides, spec.shape.size());
+  return Dims(strides, strides + n_strides);
+}
+
+// The bytes that a strided array spans around its first element: [first + low, first + high).
+struct Extent {
+  int64_t low = 0, high = 0;
+};
+Extent extent(const Spec &spec, const Dims &strides, const char *function) {
+  Extent e;
+  for (size_t i = 0; i < strides.size(); i++) {
+    int64_t reach;
+    if (spec.shape[i] == 0) return {};
+    if (__builtin_mul_overflow(strides[i], spec.shape[i] - 1, &reach) ||
+        __builtin_add_overflow(reach < 0 ? e.low : e.high, reach, reach < 0 ? &e.low : &e.high))
+      fail(MX_ERROR_OVERFLOW, "%s: the strides reach too far", function);
+  }
+  e.high += itemsize(spec.dtype);
+  return e;
+}
+
+Ref<Array> wrap(Value value) { return make_ref<Array>(std::move(value)); }
+
+Ref<Array> scalar_array(const Scalar &value, DType dtype) {
+  int64_t bits[2] = {0, 0};
+  store_scalar(bits, dtype, value);
+  return wrap(make(OpCode::constant, Attrs().put(bits[0]).put(bits[1]).put(dtype), {}));
+}
+
+SmallVector<Value, 8> values(std::span<Array *const> xs) {
+  SmallVector<Value, 8> values;
+  for (Array *x : xs) values.push_back(x->value());
+  return values;
+}
+
+void describe(mx_view *view, const Pin &pin) {
+  mx_view v = {};
+  const Output &output = pin.output();
+  v.data = pin.data();
+  v.dtype = static_cast<mx_dtype>(output.spec.dtype);
+  v.itemsize = static_cast<uint32_t>(itemsize(output.spec.dtype));
+  v.n_dims = static_cast<uint32_t>(output.spec.shape.size());
+  for (size_t i = 0; i < output.spec.shape.size(); i++) {
+    v.dims[i] = output.spec.shape[i];
+    v.strides[i] = output.layout.strides[i];
+  }
+  *view = v;
+}
+
+}  // namespace
+
+Ref<Array> array_new(const void *data, size_t n_bytes, const int64_t *dims, size_t n_dims, mx_dtype dtype) {
+  Spec spec = checked_spec(dims, n_dims, dtype, "array_new");
+  const size_t size = static_cast<size_t>(byte_count(spec));
+  if (n_bytes != size)
+    fail(MX_ERROR_INVALID_ARGUMENT, "array_new: %zu bytes of data for shape %s of %s, which takes %zu", n_bytes,
+         to_string(spec.shape).c_str(), name(spec.dtype), size);
+  require_not_closed();
+  Ref<Buffer> buffer = allocate(size);
+  if (size) std::memcpy(buffer->data(), data, size);
+  Dims strides = row_major(spec.shape, itemsize(spec.dtype));
+  return wrap(make_done(std::move(spec), {std::move(strides), 0}, std::move(buffer)));
+}
+
+Ref<Array> array_new_strided(const void *data, const int64_t *dims, size_t n_dims, const int64_t *strides,
+                             size_t n_strides, mx_dtype dtype) {
+  Spec spec = checked_spec(dims, n_dims, dtype, "array_new_strided");
+  const Dims from = checked_strides(spec, strides, n_strides, "array_new_strided");
+  extent(spec, from, "array_new_strided");
+  require_not_closed();
+  Ref<Buffer> buffer = allocate(static_cast<size_t>(byte_count(spec)));
+  Dims to = row_major(spec.shape, itemsize(spec.dtype));
+  cpu::strided_copy(spec.shape, itemsize(spec.dtype), reinterpret_cast<char *>(buffer->data()), to,
+                    static_cast<const char *>(data), from);
+  return wrap(make_done(std::move(spec), {std::move(to), 0}, std::move(buffer)));
+}
+
+Ref<Array> array_borrow(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
+                        mx_dtype dtype, Client &client, uint64_t token) {
+  Spec spec = checked_spec(dims, n_dims, dtype, "array_borrow");
+  Dims from = checked_strides(spec, strides, n_strides, "array_borrow");
+  const Extent e = extent(spec, from, "array_borrow");
+  require_not_closed();
+  Ref<Buffer> buffer = borrow(static_cast<char *>(data) + e.low, static_cast<size_t>(e.high - e.low), client, token);
+  return wrap(make_done(std::move(spec), {std::move(from), -e.low}, std::move(buffer)));
+}
+
+Ref<Array> array_borrow_with(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
+                             mx_dtype dtype, void (*destroy)(void *), void *payload) {
+  Ref<Buffer> buffer;
+  Spec spec;
+  Layout layout;
+  try {
+    spec = checked_spec(dims, n_dims, dtype, "array_borrow_with");
+    layout.strides = checked_strides(spec, strides, n_strides, "array_borrow_with");
+    const Extent e = extent(spec, layout.strides, "array_borrow_with");
+    require_not_closed();
+    layout.offset = -e.low;
+    buffer = borrow(static_cast<char *>(data) + e.low, static_cast<size_t>(e.high - e.low), destroy, payload);
+  } catch (...) {
+    if (destroy) destroy(payload);
+    throw;
+  }
+  return wrap(make_done(std::move(spec), std::move(layout), std::move(buffer)));
+}
+
+Ref<Array> array_scalar(mx_scalar value, mx_dtype dtype) { return scalar_array(value, to_dtype(dtype)); }
+
+Ref<Array> array_scalar_weak(mx_scalar value, mx_dtype beside) {
+  return scalar_array(value, weak_dtype(value, to_dtype(beside)));
+}
+
+void array_assign(Array &x, Array &value) { x.assign(value.value()); }
+
+void array_shape(int64_t *dims, size_t cap, size_t *n_dims_out, Array &x) {
+  const Value value = x.value();
+  const Dims &shape = spec_of(value).shape;
+  if (cap < shape.size())
+    fail(MX_ERROR_INVALID_ARGUMENT, "array_shape: cap is %zu for %zu dimensions", cap, shape.size());
+  std::copy(shape.begin(), shape.end(), dims);
+  *n_dims_out = shape.size();
+}
+
+void array_dtype(mx_dtype *out, Array &x) { *out = static_cast<mx_dtype>(spec_of(x.value()).dtype); }
+void array_ndim(size_t *n_out, Array &x) { *n_out = spec_of(x.value()).shape.size(); }
+void array_size(size_t *n_out, Array &x) { *n_out = static_cast<size_t>(element_count(spec_of(x.value()).shape)); }
+void array_is_tracer(bool *is_tracer_out, Array &x) { *is_tracer_out = is_tracer(x.value()); }
+void array_is_ready(bool *is_ready_out, Array &x) { *is_ready_out = x.value().node->state() == NodeState::done; }
+
+void eval(std::span<Array *const> xs) { mx::eval(values(xs)); }
+void async_eval(std::span<Array *const> xs) { start(values(xs)); }
+void eval_inline(bool *done_out, std::span<Array *const> xs) { *done_out = start_if_small(values(xs)); }
+
+void wait(Array &x, uint32_t timeout_ms) {
+  if (!mx::wait(x.value(), timeout_ms)) fail(MX_ERROR_TIMEOUT, "wait: not done after %u ms", timeout_ms);
+}
+
+void array_read(void *data, size_t n_bytes, Array &x) { read(data, n_bytes, x.value()); }
+void array_item(mx_scalar *value_out, Array &x) { *value_out = item(x.value()); }
+
+Ref<Pin> array_pin(mx_view *view_out, Array &x) {
+  Ref<Pin> pinned = mx::pin(x.value());
+  describe(view_out, *pinned);
+  return pinned;
+}
+
+Ref<Pin> array_try_pin(mx_view *view_out, Array &x) {
+  const Value value = x.value();
+  if (value.node->state() != NodeState::done) fail(MX_ERROR_TIMEOUT, "array_try_pin: the array has no value yet");
+  return array_pin(view_out, x);
+}
+
+}  // namespace mx::capi

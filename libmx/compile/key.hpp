@@ -1,0 +1,28 @@
+// Call signatures: a byte string that is equal exactly when an entry may be reused. A hash only finds candidates.
+#pragma once
+#include <string_view>
+#include <unordered_map>
+
+#include "core/node.hpp"
+
+namespace mx {
+
+class Key {
+ public:
+  // The host's key, and of each input the dtype and the shape, or only the rank if `shapeless`. Lengths go first, so no
+  // two different lists encode alike.
+  Key(std::span<const Value> inputs, std::string_view host_key, bool shapeless);
+  std::string_view bytes() const noexcept { return {bytes_.data(), bytes_.size()}; }
+
+ private:
+  void put(int64_t x);
+  SmallVector<char, 192> bytes_;
+};
+
+// Lets a table of std::string be searched by string_view. MX_TEST_HASH_BITS=n keeps n bits, to force collisions in tests.
+struct KeyHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view key) const noexcept;
+};
+
+}  // namespace mx

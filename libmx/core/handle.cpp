@@ -1,0 +1,149 @@
+// Slots live in chunks that are never freed; a free slot waits on a lock-free stack. A slot's state counts the calls that
+// use its object right now, so closing a handle on one thread never pulls the object from under another.
+#include "core/handle.hpp"
+
+#include <atomic>
+#include <new>
+
+#include "base/status.hpp"
+#include "runtime/lock.hpp"
+
+namespace mx {
+namespace {
+
+// state = generation << 32 | live << 31 | pins. Whoever brings it to "not live, no pins" recycles the slot.
+constexpr uint64_t live_bit = uint64_t{1} << 31;
+constexpr uint32_t chunk_size = 4096, n_chunks = 16384, generations = 1u << 24;
+
+struct Slot {
+  std::atomic<uint64_t> state{0};
+  Object *object = nullptr;
+  std::atomic<uint32_t> next_free{0};
+};
+
+struct Table {
+  std::atomic<Slot *> chunks[n_chunks] = {};
+  std::atomic<uint64_t> live[n_tags] = {};
+  std::atomic<uint64_t> free{0};  // counter << 32 | slot: the counter defeats ABA
+  uint32_t n_slots = 1;           // slot 0 stays empty so that no handle is 0; guarded by LockRank::handles
+};
+
+Table &table() noexcept {
+  static Table *const leaked = new Table;  // no destructor: any thread may still be inside at exit
+  return *leaked;
+}
+
+Slot &slot_at(uint32_t slot) noexcept {
+  return table().chunks[slot / chunk_size].load(std::memory_order_acquire)[slot % chunk_size];
+}
+
+uint32_t pop_free() noexcept {
+  std::atomic<uint64_t> &free = table().free;
+  uint64_t top = free.load(std::memory_order_acquire);
+  while (static_cast<uint32_t>(top) != 0) {
+    const uint64_t next = slot_at(static_cast<uint32_t>(top)).next_free.load(std::memory_order_relaxed);
+    if (free.compare_exchange_weak(top, ((top >> 32) + 1) << 32 | next, std::memory_order_acq_rel))
+      return static_cast<uint32_t>(top);
+  }
+  return 0;
+}
+
+void push_free(uint32_t slot) noexcept {
+  std::atomic<uint64_t> &free = table().free;
+  uint64_t top = free.load(std::memory_order_relaxed);
+  do {
+    slot_at(slot).next_free.store(static_cast<uint32_t>(top), std::memory_order_relaxed);
+  } while (!free.compare_exchange_weak(top, ((top >> 32) + 1) << 32 | slot, std::memory_order_acq_rel));
+}
+
+uint32_t take_slot() {
+  if (const uint32_t slot = pop_free()) return slot;
+  Table &t = table();
+  Lock &lock = lock_for(LockRank::handles);
+  for (;;) {
+    lock.lock();
+    const uint32_t slot = t.n_slots, chunk = slot / chunk_size;
+    if (chunk < n_chunks && t.chunks[chunk].load(std::memory_order_relaxed)) {
+      t.n_slots++;
+      lock.unlock();
+      return slot;
+    }
+    lock.unlock();
+    if (chunk >= n_chunks) throw std::bad_alloc();
+    Slot *fresh = new Slot[chunk_size], *expected = nullptr;  // outside the lock: it allocates
+    if (!t.chunks[chunk].compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)) delete[] fresh;
+  }
+}
+
+void recycle(uint32_t slot) noexcept {
+  Slot &s = slot_at(slot);
+  Object *object = s.object;
+  const uint64_t generation = ((s.state.load(std::memory_order_relaxed) >> 32) + 1) % generations;
+  s.state.store(generation << 32, std::memory_order_release);
+  push_free(slot);
+  object->release();
+}
+
+// Applies `change` to the slot's state if the handle is live; returns the state before, 0 if it is not live.
+template <class Change>
+uint64_t update(uint64_t handle, Tag tag, Change change) noexcept {
+  const uint32_t slot = static_cast<uint32_t>(handle);
+  if (handle >> 56 != static_cast<uint64_t>(tag) || slot / chunk_size >= n_chunks) return 0;
+  Slot *chunk = table().chunks[slot / chunk_size].load(std::memory_order_acquire);
+  if (!chunk) return 0;
+  std::atomic<uint64_t> &state = chunk[slot % chunk_size].state;
+  uint64_t s = state.load(std::memory_order_acquire);
+  do {
+    if (!(s & live_bit) || s >> 32 != (handle >> 32) % generations) return 0;
+  } while (!state.compare_exchange_weak(s, change(s), std::memory_order_acq_rel));
+  return s;
+}
+
+[[noreturn]] void not_live(uint64_t handle, Tag tag) {
+  static constexpr const char *names[n_tags] = {"?", "array", "pin", "stream", "event", "function", "call",
+                                                 "client", "archive"};
+  const auto kind = static_cast<uint8_t>(tag);
+  const char *name = kind < n_tags && names[kind] ? names[kind] : "?";
+  fail(MX_ERROR_HANDLE, "0x%llx is not a live handle of type mx_%s", static_cast<unsigned long long>(handle), name);
+}
+
+}  // namespace
+
+uint64_t open_handle(Object *adopted, Tag tag) {
+  Ref<Object> object(adopted);
+  const uint32_t slot = take_slot();
+  Slot &s = slot_at(slot);
+  s.object = object.detach();
+  const uint64_t generation = s.state.load(std::memory_order_relaxed) >> 32;
+  s.state.store(generation << 32 | live_bit, std::memory_order_release);
+  table().live[static_cast<int>(tag)].fetch_add(1, std::memory_order_relaxed);
+  return static_cast<uint64_t>(tag) << 56 | generation << 32 | slot;
+}
+
+void close_handle(uint64_t handle, Tag tag) {
+  if (handle == 0) return;
+  const uint64_t before = update(handle, tag, [](uint64_t s) { return s & ~live_bit; });
+  if (!before) not_live(handle, tag);
+  table().live[static_cast<int>(tag)].fetch_sub(1, std::memory_order_relaxed);
+  if (!(before & (live_bit - 1))) recycle(static_cast<uint32_t>(handle));
+}
+
+uint64_t live_handles(Tag tag) noexcept {
+  if (tag != Tag::none) return table().live[static_cast<int>(tag)].load(std::memory_order_relaxed);
+  uint64_t n = 0;
+  for (const auto &live : table().live) n += live.load(std::memory_order_relaxed);
+  return n;
+}
+
+PinnedObject::PinnedObject(uint64_t handle, Tag tag) : slot_(static_cast<uint32_t>(handle)) {
+  if (!update(handle, tag, [](uint64_t s) { return s + 1; })) not_live(handle, tag);
+  object_ = slot_at(slot_).object;
+}
+
+PinnedObject::~PinnedObject() {
+  if (!object_) return;
+  const uint64_t before = slot_at(slot_).state.fetch_sub(1, std::memory_order_acq_rel);
+  if (!(before & live_bit) && (before & (live_bit - 1)) == 1) recycle(slot_);
+}
+
+}  // namespace mx

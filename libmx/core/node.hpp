@@ -1,0 +1,106 @@
+// The graph: lazy, typed nodes with one or more outputs. Inputs are strong references and there are no back edges, so
+// reference counts free everything; neither walking nor destroying a graph recurses.
+#pragma once
+#include <memory>
+
+#include "core/output.hpp"
+#include "core/trace.hpp"
+#include "runtime/event.hpp"
+#include "runtime/memory.hpp"
+#include "runtime/stream.hpp"
+
+namespace mx {
+
+class Node;
+
+// One output of a node: what an array is.
+struct Value {
+  Ref<Node> node;
+  uint32_t index = 0;
+  bool operator==(const Value &) const noexcept = default;
+};
+
+enum class NodeState : uint8_t {
+  lazy,     // inputs and op are there, nobody computes it
+  pending,  // claimed: `event` tells when it is done
+  done,     // outputs have buffers, inputs are gone
+  failed    // inputs are gone, `event` holds the failure
+};
+
+class Node final : public Object {
+ public:
+  // Takes over the parts; infers the outputs. `payload` is what attributes cannot hold (a file, a compiled entry).
+  Node(OpCode op, Attrs attrs, SmallVector<Value, 2> inputs, SmallVector<Spec, 1> outputs, Ref<Stream> stream,
+       Ref<Object> payload);
+  // A value that exists already.
+  Node(Spec spec, Layout layout, Ref<Buffer> buffer);
+
+  // Immutable after construction.
+  const OpCode op;
+  const Attrs attrs;
+  const uint32_t n_outputs;
+  const Ref<Stream> stream;    // null: the default stream of whoever evaluates
+  const Ref<Object> payload;
+  Ref<Trace> trace;            // the innermost trace it derives from, null outside; set before it is shared
+
+  NodeState state() const noexcept { return static_cast<NodeState>(word_.load(std::memory_order_acquire) & 3); }
+  const Spec &spec(uint32_t i = 0) const noexcept { return outputs_[i].spec; }
+  // Only once done.
+  const Output &output(uint32_t i = 0) const noexcept { return outputs_[i]; }
+
+  // What a walker takes along: copied under the node's lock bit, so it stays valid whatever other threads do.
+  struct Snapshot {
+    NodeState state;
+    SmallVector<Value, 2> inputs;  // when lazy
+    Ref<Event> event;              // when pending or failed
+  };
+  Snapshot snapshot() const;
+
+  // lazy -> pending with this event; the inputs go to `inputs`, so that their buffers can be donated. False if somebody
+  // else was first. Callers hold the claim lock (eval/claim.cpp).
+  bool claim(const Ref<Event> &event, SmallVector<Value, 2> &inputs) noexcept;
+  // pending -> done; takes the layouts and buffers.
+  void finish(std::span<Output> results) noexcept;
+  // pending -> failed; the event holds why.
+  void abandon() noexcept;
+
+ private:
+  ~Node() override = default;
+  void destroy() noexcept override;
+  class Guard;
+  mutable std::atomic<uint32_t> word_;  // state | generation of the lock's holder << 2
+  Node *next_dead_ = nullptr;
+  SmallVector<Value, 2> inputs_;
+  Ref<Event> event_;
+  Output first_;
+  std::unique_ptr<Output[]> more_;  // only with several outputs
+  Output *outputs_;
+};
+
+// Builds a node: infers specs, notes the trace, checks that the runtime is not closed. Throws what the rule throws.
+Value make(OpCode op, Attrs attrs, SmallVector<Value, 2> inputs, Ref<Stream> stream = {}, Ref<Object> payload = {});
+// All outputs of a node with several.
+SmallVector<Value, 2> outputs_of(const Value &first);
+// A value whose memory exists already.
+Value make_done(Spec spec, Layout layout, Ref<Buffer> buffer);
+
+inline const Spec &spec_of(const Value &v) noexcept { return v.node->spec(v.index); }
+// True while `v` derives from a placeholder of a trace that is open on this thread.
+inline bool is_tracer(const Value &v) noexcept { return v.node->trace && v.node->trace->active_here(); }
+
+// What a handle mx_array stands for: a value that mx_array_assign may swap.
+class Array final : public Object {
+ public:
+  static constexpr Tag tag = Tag::array;
+  explicit Array(Value value);
+  Value value() const noexcept;        // a copy, under a lock
+  void assign(Value value) noexcept;   // atomically
+  Spec spec() const { return spec_of(value()); }
+
+ private:
+  class Guard;
+  mutable std::atomic<uint32_t> lock_{0};
+  Value value_;
+};
+
+}  // namespace mx

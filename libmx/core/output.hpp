@@ -1,0 +1,14 @@
+// What an op produced: a spec, and the place of the elements.
+#pragma once
+#include "core/op.hpp"
+#include "runtime/memory.hpp"
+
+namespace mx {
+
+struct Output {
+  Spec spec;
+  Layout layout;       // once done
+  Ref<Buffer> buffer;  // once done
+};
+
+}  // namespace mx

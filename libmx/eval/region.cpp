@@ -1,0 +1,202 @@
+#include "eval/region.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/status.hpp"
+#include "eval/callable.hpp"
+#include "runtime/lock.hpp"
+
+namespace mx::evaluation {
+namespace {
+
+// Larger graphs are lowered on the stream, not on the thread that asked.
+constexpr size_t lower_now_nodes = 256;
+
+// A fused region.
+class GraphTask final : public RegionTask {
+ public:
+  lower::Graph graph;
+  std::vector<Value> &leaves() noexcept { return leaves_; }
+
+  void prepare() override {
+    if (graph.nodes.size() > lower_now_nodes || !leaves_done()) return;
+    lower_now(leaves_);
+    small = program_->estimate_ns <= inline_ns;
+  }
+
+ private:
+  void lower_now(std::span<const Value> leaves) {
+    for (size_t i = 0; i < leaves.size(); i++) graph.leaves[i] = leaves[i].node->output(leaves[i].index).layout;
+    program_ = lower::lower(std::move(graph));
+  }
+
+  std::vector<Output> compute(std::vector<Value> leaves) override {
+    if (!program_) lower_now(leaves);
+    std::vector<lower::Leaf> buffers;
+    buffers.reserve(leaves.size());
+    for (const Value &leaf : leaves) {
+      const Output &output = leaf.node->output(leaf.index);
+      buffers.push_back({output.buffer, output.layout.offset});
+    }
+    leaves.clear();  // a leaf that nobody else holds gives up its buffer
+    return program_->run(std::move(buffers));
+  }
+
+  std::optional<lower::Program> program_;
+};
+
+// One compiled call.
+class CallTask final : public RegionTask {
+ public:
+  explicit CallTask(const Node &call) : callable_(Ref<Callable>::share(static_cast<Callable *>(call.payload.get()))) {}
+  std::vector<Value> &leaves() noexcept { return leaves_; }
+
+  void prepare() override {
+    if (leaves_done()) small = callable_->estimate_ns(inputs(leaves_)) <= inline_ns;
+  }
+
+ private:
+  static std::vector<Output> inputs(std::span<const Value> leaves) {
+    std::vector<Output> inputs;
+    inputs.reserve(leaves.size());
+    for (const Value &leaf : leaves) inputs.push_back(leaf.node->output(leaf.index));
+    return inputs;
+  }
+
+  std::vector<Output> compute(std::vector<Value> leaves) override {
+    std::vector<Output> in = inputs(leaves);
+    leaves.clear();
+    return callable_->run(std::move(in));
+  }
+
+  Ref<Callable> callable_;
+};
+
+// Copies a region's nodes into a graph; what lies outside becomes a leaf.
+class GraphBuilder {
+ public:
+  GraphBuilder(const Walk &walk, GraphTask &task) : walk_(walk), task_(task) {}
+
+  void add(uint32_t i) {
+    const WalkNode &w = walk_.nodes[i];
+    lower::GraphNode node;
+    node.op = w.node->op;
+    node.attrs = w.node->attrs;
+    node.payload = w.node->payload;
+    for (uint32_t k = 0; k < w.node->n_outputs; k++) node.specs.push_back(w.node->spec(k));
+    for (size_t k = 0; k < w.inputs.size(); k++) node.inputs.push_back(edge(w.sources[k], w.inputs[k]));
+    inside_.emplace_back(i, static_cast<uint32_t>(task_.graph.nodes.size()));
+    task_.graph.nodes.push_back(std::move(node));
+    if (!w.needed) return;
+    for (uint32_t k = 0; k < w.node->n_outputs; k++) task_.graph.outputs.push_back({inside_.back().second, k});
+  }
+
+ private:
+  // Regions list their nodes in ascending order, so both tables are sorted by construction.
+  lower::Edge edge(uint32_t source, const Value &value) {
+    const auto it = std::lower_bound(inside_.begin(), inside_.end(), std::pair<uint32_t, uint32_t>(source, 0));
+    if (it != inside_.end() && it->first == source) return {it->second, value.index};
+    const uint64_t key = uint64_t{source} << 32 | value.index;
+    const auto leaf = std::lower_bound(outside_.begin(), outside_.end(), std::pair<uint64_t, uint32_t>(key, 0));
+    if (leaf != outside_.end() && leaf->first == key) return {leaf->second, 0};
+    const uint32_t added = task_.graph.add_leaf(spec_of(value));
+    task_.leaves().push_back(value);
+    outside_.insert(leaf, {key, added});
+    return {added, 0};
+  }
+
+  const Walk &walk_;
+  GraphTask &task_;
+  std::vector<std::pair<uint32_t, uint32_t>> inside_;   // walk index -> graph node
+  std::vector<std::pair<uint64_t, uint32_t>> outside_;  // walk index, output -> graph node
+};
+
+Ref<RegionTask> copy_region(const Walk &walk, std::span<const uint32_t> region) {
+  const WalkNode &first = walk.nodes[region[0]];
+  if (first.node->op == OpCode::compiled_call) {
+    auto task = make_ref<CallTask>(*first.node);
+    for (const Value &input : first.inputs) task->leaves().push_back(input);
+    return task;
+  }
+  auto task = make_ref<GraphTask>();
+  GraphBuilder builder(walk, *task);
+  for (uint32_t i : region) builder.add(i);
+  return task;
+}
+
+}  // namespace
+
+Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
+  Ref<RegionTask> task = copy_region(walk, region);
+  task->stream_ = Ref<Stream>::share(walk.nodes[region[0]].stream);
+  std::vector<uint32_t> needed;
+  for (uint32_t i : region)
+    if (walk.nodes[i].needed) needed.push_back(i);
+  std::vector<SmallVector<Value, 2>> dropped(needed.size());  // inputs of the claimed nodes; freed outside the lock
+  task->targets_.reserve(needed.size());
+  for (uint32_t i : needed) task->targets_.push_back(walk.nodes[i].node);
+  {
+    // All or nothing, one thread at a time: so what a region waits for was always claimed before it, and regions of
+    // several threads cannot wait for each other in a circle.
+    Lock &lock = lock_for(LockRank::claims);
+    lock.lock();
+    bool all = true;
+    for (const Ref<Node> &node : task->targets_) all &= node->state() == NodeState::lazy;
+    if (all)
+      for (size_t k = 0; k < needed.size(); k++) task->targets_[k]->claim(task->event, dropped[k]);
+    lock.unlock();
+    if (!all) {
+      task->targets_.clear();
+      return {};
+    }
+  }
+  task->add_leaf_events(walk, region);
+  for (uint32_t i : region) {
+    WalkNode &w = walk.nodes[i];
+    for (uint32_t source : w.sources)
+      if (--walk.nodes[source].uses == 0) walk.nodes[source].node = {};
+    w.inputs.clear();
+    w.event = task->event;  // what later regions wait for
+    if (!w.needed) w.node = {};
+  }
+  return task;
+}
+
+void RegionTask::add_leaf_events(const Walk &walk, std::span<const uint32_t> region) {
+  const uint32_t self = region[0];
+  for (uint32_t i : region)
+    for (uint32_t source : walk.nodes[i].sources) {
+      const Ref<Event> &other = walk.nodes[source].event;
+      if (!other || source == self || !other->pending()) {
+        if (other && other->failed()) dependencies.push_back(other);
+        continue;
+      }
+      if (std::find(dependencies.begin(), dependencies.end(), other) == dependencies.end())
+        dependencies.push_back(other);
+    }
+}
+
+bool RegionTask::leaves_done() const noexcept {
+  for (const Value &leaf : leaves_)
+    if (leaf.node->state() != NodeState::done) return false;
+  return true;
+}
+
+void RegionTask::execute() {
+  std::vector<Output> outputs = compute(std::move(leaves_));
+  size_t at = 0;
+  for (const Ref<Node> &target : targets_) {
+    target->finish({outputs.data() + at, target->n_outputs});
+    at += target->n_outputs;
+  }
+  targets_.clear();
+}
+
+void RegionTask::release_inputs() noexcept {
+  leaves_.clear();
+  for (const Ref<Node> &target : targets_) target->abandon();
+  targets_.clear();
+}
+
+}  // namespace mx::evaluation

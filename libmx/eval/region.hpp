@@ -1,0 +1,34 @@
+// A region of the graph as a task: claims the nodes that it will materialise, lowers, runs, hands out the results.
+#pragma once
+#include "eval/walk.hpp"
+#include "lower/program.hpp"
+
+namespace mx::evaluation {
+
+// Work below this runs on the calling thread when its stream is idle.
+constexpr int64_t inline_ns = 20'000;
+
+class RegionTask : public Task {
+ public:
+  // Copies the region out of the walk and claims its needed nodes. Null if another thread claimed one of them first:
+  // then nothing was claimed and the graph must be walked again.
+  static Ref<RegionTask> claim(Walk &walk, std::span<const uint32_t> region);
+
+  // Lowers now if that is cheap and all leaves have their values, to find out whether the task is small.
+  virtual void prepare() = 0;
+  void execute() final;
+  void release_inputs() noexcept final;
+  Stream &stream() const noexcept { return *stream_; }
+
+ protected:
+  virtual std::vector<Output> compute(std::vector<Value> leaves) = 0;
+  bool leaves_done() const noexcept;
+  std::vector<Value> leaves_;
+
+ private:
+  void add_leaf_events(const Walk &walk, std::span<const uint32_t> region);
+  Ref<Stream> stream_;
+  std::vector<Ref<Node>> targets_;
+};
+
+}  // namespace mx::evaluation

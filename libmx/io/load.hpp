@@ -1,0 +1,10 @@
+// The kernel of the op `load`: reads the elements of an array of a file. Relies on sources, the payload of the op.
+#pragma once
+#include "backends/cpu/kernel.hpp"
+
+namespace mx::io {
+
+// Throws IO if the file has become shorter, cannot be read or fails its checksum, and CANCELLED.
+void load(const cpu::KernelCall &call);
+
+}  // namespace mx::io

@@ -1,0 +1,52 @@
+#include "lower/estimate.hpp"
+
+namespace mx::lower {
+namespace {
+
+int64_t elements(const Place &place) noexcept {
+  int64_t n = 1;
+  for (int64_t d : place.spec.shape) n *= d;
+  return n;
+}
+
+int64_t last(const Place &place, size_t from_end) noexcept {
+  const Dims &shape = place.spec.shape;
+  return shape.size() < from_end ? 1 : shape[shape.size() - from_end];
+}
+
+}  // namespace
+
+int64_t estimate_ns(const Step &step) noexcept {
+  int64_t touched = 0;
+  for (const Place &place : step.inputs) touched += elements(place);
+  for (const Place &place : step.outputs) touched += elements(place);
+  const int64_t n = step.inputs.empty() ? 1 : std::max<int64_t>(1, last(step.inputs[0], 1));
+  switch (step.op) {
+    case OpCode::matmul:
+      return 300 + elements(step.outputs[0]) * n / 16;
+    case OpCode::addmm:
+      return 300 + elements(step.outputs[0]) * std::max<int64_t>(1, last(step.inputs[1], 1)) / 16;
+    case OpCode::attention:
+      return 1000 + elements(step.inputs[0]) * last(step.inputs[1], 2) / 4;
+    case OpCode::cholesky:
+    case OpCode::inverse:
+    case OpCode::solve:
+    case OpCode::lu:
+    case OpCode::qr:
+    case OpCode::svd:
+    case OpCode::eigh:
+    case OpCode::eig:
+      return 5000 + 10 * touched * n;
+    case OpCode::load:
+      return 1'000'000;  // waits for a disk: never inline
+    case OpCode::sort:
+    case OpCode::argsort:
+    case OpCode::partition:
+    case OpCode::argpartition:
+      return 300 + 20 * touched;
+    default:
+      return 200 + touched;
+  }
+}
+
+}  // namespace mx::lower

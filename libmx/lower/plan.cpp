@@ -1,0 +1,364 @@
+// Planning: units become steps over storages; storages that no output lies in share one arena by liveness.
+#include <map>
+
+#include "base/status.hpp"
+#include "lower/emit.hpp"
+#include "lower/estimate.hpp"
+#include "lower/program.hpp"
+#include "lower/space.hpp"
+
+namespace mx::lower {
+namespace {
+
+constexpr uint32_t nowhere = UINT32_MAX;
+constexpr int64_t alignment = 64;
+
+class Planner {
+ public:
+  explicit Planner(const Graph &graph) : graph_(graph), fusion_(fuse(graph)), place_of_(graph.nodes.size(), nowhere) {}
+
+  Program run() {
+    for (uint32_t i = 0; i < graph_.nodes.size(); i++)
+      if (graph_.nodes[i].leaf) place_leaf(i);
+    for (const Unit &unit : fusion_.units) add_unit(unit);
+    for (Edge e : graph_.outputs) {
+      program_.outputs.push_back(place(e));
+      const uint32_t storage = place(e).storage;
+      lives_[storage].is_output = true;
+      if (program_.storages[storage].kind == Storage::Kind::temp) program_.storages[storage].kind = Storage::Kind::owned;
+    }
+    find_donors();
+    plan_arena();
+    release_leaves();
+    return std::move(program_);
+  }
+
+ private:
+  struct Life {
+    uint32_t first = 0, last = 0;  // steps that write and read
+    bool is_output = false;
+  };
+
+  const Place &place(Edge e) const { return places_[place_of_[e.node] + e.index]; }
+
+  uint32_t new_storage(Storage::Kind kind, int64_t bytes) {
+    Storage &storage = program_.storages.emplace_back();
+    storage.kind = kind;
+    storage.bytes = bytes;
+    lives_.push_back({step(), step(), false});
+    return static_cast<uint32_t>(program_.storages.size() - 1);
+  }
+  uint32_t step() const noexcept { return static_cast<uint32_t>(program_.steps.size()); }
+
+  Place new_place(const Spec &spec) {
+    const int64_t bytes = byte_count(spec);
+    return {new_storage(Storage::Kind::temp, bytes), spec, {row_major(spec.shape, itemsize(spec.dtype)), 0}};
+  }
+
+  void put(uint32_t node, Place place) {
+    place_of_[node] = static_cast<uint32_t>(places_.size());
+    places_.push_back(std::move(place));
+  }
+
+  void place_leaf(uint32_t i) {
+    const GraphNode &node = graph_.nodes[i];
+    const uint32_t storage = new_storage(Storage::Kind::leaf, byte_count(node.specs[0]));
+    program_.storages[storage].index = node.leaf_index;
+    put(i, {storage, node.specs[0], {graph_.leaves[node.leaf_index].strides, 0}});
+  }
+
+  void add_unit(const Unit &unit) {
+    switch (unit.kind) {
+      case Unit::Kind::loop:
+        return add_loop(unit);
+      case Unit::Kind::view:
+        return add_view(unit.nodes[0]);
+      case Unit::Kind::library:
+        return add_library(unit.nodes[0]);
+    }
+  }
+
+  void add_loop(const Unit &unit) {
+    Emitted emitted = emit(graph_, fusion_, unit);
+    for (uint32_t i : unit.nodes)
+      if (fusion_.stored[i]) put(i, new_place(graph_.nodes[i].specs[0]));
+    for (uint32_t i : unit.reduces) put(i, new_place(graph_.nodes[i].specs[0]));
+    Space space;
+    space.shape = unit.shape;
+    space.reduced.resize(unit.shape.size(), false);
+    if (!unit.reduces.empty())
+      for (int64_t axis : AttrReader(graph_.nodes[unit.reduces[0]].attrs).list()) space.reduced[axis] = true;
+    std::vector<const Place *> operands;
+    for (size_t k = 0; k < emitted.operands.size(); k++) {
+      operands.push_back(&place(emitted.operands[k]));
+      space.strides.push_back(k >= emitted.n_loads && !unit.reduces.empty() && !is_stored_node(unit, emitted.operands[k].node)
+                                  ? reduced_strides(*operands[k], space)
+                                  : broadcast_strides(operands[k]->spec.shape, operands[k]->layout.strides, unit.shape.size()));
+    }
+    append_loop(std::move(space), emitted, operands, label(unit));
+  }
+
+  static bool is_stored_node(const Unit &unit, uint32_t node) {
+    return std::binary_search(unit.nodes.begin(), unit.nodes.end(), node);
+  }
+
+  // The output of a reduction does not move along reduced dimensions, whether it kept them as 1 or not.
+  static Dims reduced_strides(const Place &out, const Space &space) {
+    Dims strides(space.shape.size(), 0);
+    const bool kept = out.spec.shape.size() == space.shape.size();
+    for (size_t d = 0, k = 0; d < space.shape.size(); d++) {
+      if (space.reduced[d]) {
+        k += kept;
+        continue;
+      }
+      strides[d] = out.layout.strides[k++];
+    }
+    return strides;
+  }
+
+  void append_loop(Space space, const Emitted &emitted, const std::vector<const Place *> &operands, std::string text) {
+    int64_t n = 1;
+    for (int64_t size : space.shape) n *= size;
+    canonicalize(space);
+    Step s;
+    s.kind = Step::Kind::loop;
+    s.kernel = loop::compile(emitted.code);
+    s.args.shape.assign(space.shape);
+    s.args.reduced_begin = space.reduced_begin;
+    s.args.reduced_end = space.reduced_end;
+    for (size_t k = 0; k < operands.size(); k++) {
+      loop::Args::Operand operand{nullptr, {}};
+      operand.strides.assign(space.strides[k]);
+      s.args.operands.push_back(std::move(operand));
+      s.operand_storage.push_back(operands[k]->storage);
+      s.operand_offset.push_back(operands[k]->layout.offset);
+      touch(operands[k]->storage);
+    }
+    for (uint64_t bits : emitted.scalars) s.args.scalars.push_back(bits);
+    n_loads_.resize(step() + 1, 0);
+    n_loads_[step()] = emitted.n_loads;
+    s.label = std::move(text);
+    program_.estimate_ns += loop::estimate_ns(*s.kernel, n);
+    program_.steps.push_back(std::move(s));
+  }
+
+  void touch(uint32_t storage) { lives_[storage].last = std::max(lives_[storage].last, step()); }
+
+  std::string label(const Unit &unit) const {
+    std::string text;
+    size_t n = 0;
+    for (const std::vector<uint32_t> *nodes : {&unit.nodes, &unit.reduces})
+      for (uint32_t i : *nodes)
+        if (n++ < 8) text += std::string(text.empty() ? "" : "+") + info(graph_.nodes[i].op).name;
+    return n > 8 ? text + "+" + std::to_string(n - 8) + " more" : text;
+  }
+
+  void add_view(uint32_t i) {
+    const GraphNode &node = graph_.nodes[i];
+    Place in = place(node.inputs[0]);
+    Place out{in.storage, node.specs[0], {}};
+    if (!info(node.op).view(node.attrs, in.spec, in.layout, out.spec, out.layout)) {
+      in = copy(in);
+      out = {in.storage, node.specs[0], {}};
+      if (!info(node.op).view(node.attrs, in.spec, in.layout, out.spec, out.layout))
+        fail(MX_ERROR_INTERNAL, "%s of a row-major array is no view", info(node.op).name);
+    }
+    put(i, std::move(out));
+  }
+
+  Place copy(const Place &from) {
+    const Place to = new_place(from.spec);
+    Emitted emitted;
+    Emitter e(emitted);
+    const LoopValue v = e.load({0, 0}, from.spec.dtype);
+    emitted.n_loads = 1;
+    emitted.code.operands.push_back(from.spec.dtype);
+    e.append({loop::Op::store, from.spec.dtype, 0, 1, v.re, 0, 0});
+    if (v.complex) e.append({loop::Op::store, from.spec.dtype, 1, 1, v.im, 0, 0});
+    Space space;
+    space.shape = from.spec.shape;
+    space.reduced.resize(from.spec.shape.size(), false);
+    space.strides = {from.layout.strides, to.layout.strides};
+    append_loop(std::move(space), emitted, {&from, &to}, "copy");
+    return to;
+  }
+
+  void add_library(uint32_t i) {
+    const GraphNode &node = graph_.nodes[i];
+    const cpu::KernelInfo &kernel = cpu::kernel_for(node.op);
+    if (!kernel.run) fail(MX_ERROR_UNSUPPORTED, "%s has no kernel on this device", info(node.op).name);
+    Step s;
+    s.kind = Step::Kind::library;
+    s.op = node.op;
+    s.function = kernel.run;
+    s.attrs = node.attrs;
+    s.payload = node.payload;
+    s.label = info(node.op).name;
+    s.copies_first = kernel.in_place;
+    for (Edge e : node.inputs) {
+      s.inputs.push_back(place(e));
+      touch(place(e).storage);
+    }
+    const uint32_t first = static_cast<uint32_t>(places_.size());
+    for (const Spec &spec : node.specs) {
+      places_.push_back(new_place(spec));
+      s.outputs.push_back(places_.back());
+    }
+    place_of_[i] = first;
+    program_.estimate_ns += estimate_ns(s);
+    program_.steps.push_back(std::move(s));
+  }
+
+  // ---- buffers that outputs may take over
+
+  // An output may take the memory of an input that ends here, if this step reads it only where it writes the output.
+  bool may_share(const Step &s, uint32_t n_loads, uint32_t out, uint32_t storage) const {
+    if (s.args.reduced_begin != s.args.reduced_end) return false;
+    bool reads = false;
+    for (uint32_t k = 0; k < n_loads; k++) {
+      if (s.operand_storage[k] != storage) continue;
+      if (s.operand_offset[k] != s.operand_offset[out] || !(s.args.operands[k].strides == s.args.operands[out].strides))
+        return false;
+      reads = true;
+    }
+    return reads;
+  }
+
+  bool ends_at(uint32_t storage, uint32_t step) const {
+    return lives_[storage].last == step && !lives_[storage].is_output;
+  }
+
+  void find_donors() {
+    for (uint32_t at = 0; at < program_.steps.size(); at++) {
+      Step &s = program_.steps[at];
+      if (s.kind == Step::Kind::library) {
+        if (s.copies_first) find_in_place_donor(s, at);
+        continue;
+      }
+      const uint32_t n_loads = n_loads_[at];
+      for (uint32_t out = n_loads; out < s.operand_storage.size(); out++) {
+        Storage &to = program_.storages[s.operand_storage[out]];
+        for (uint32_t k = 0; k < n_loads; k++) {
+          const uint32_t from = s.operand_storage[k];
+          const Storage &donor = program_.storages[from];
+          if (donor.bytes != to.bytes || !ends_at(from, at) || !may_share(s, n_loads, out, from)) continue;
+          if (to.kind == Storage::Kind::owned && donor.kind == Storage::Kind::leaf) to.donors.push_back(donor.index);
+          if (to.kind == Storage::Kind::temp && donor.kind == Storage::Kind::temp && !taken_.contains(from))
+            shared_[s.operand_storage[out]] = from, taken_.emplace(from, true);
+        }
+      }
+    }
+  }
+
+  static bool covers(const Place &place, const Storage &storage) {
+    return place.layout.offset == 0 && byte_count(place.spec) == storage.bytes &&
+           is_row_major(place.spec.shape, place.layout.strides, itemsize(place.spec.dtype));
+  }
+
+  void find_in_place_donor(Step &s, uint32_t at) {
+    const Place &in = s.inputs[0];
+    for (size_t k = 1; k < s.inputs.size(); k++)
+      if (s.inputs[k].storage == in.storage) return;
+    Storage &from = program_.storages[in.storage], &to = program_.storages[s.outputs[0].storage];
+    if (!ends_at(in.storage, at) || !covers(in, from)) return;
+    if (from.kind == Storage::Kind::leaf) {
+      to.donors.push_back(from.index);
+      if (to.kind == Storage::Kind::temp) to.kind = Storage::Kind::owned;  // the arena cannot take a buffer over
+    } else {
+      merge(in.storage, s.outputs[0].storage);
+    }
+  }
+
+  // Makes `from` the same memory as `to`, whose life then begins where that of `from` begins.
+  void merge(uint32_t from, uint32_t to) {
+    const auto rename = [&](uint32_t &storage) {
+      if (storage == from) storage = to;
+    };
+    for (Step &s : program_.steps) {
+      for (uint32_t &storage : s.operand_storage) rename(storage);
+      for (Place &place : s.inputs) rename(place.storage);
+      for (Place &place : s.outputs) rename(place.storage);
+    }
+    lives_[to].first = lives_[from].first;
+    lives_[from] = {0, 0, false};
+    program_.storages[to].donors = program_.storages[from].donors;
+    program_.storages[from].bytes = 0;
+  }
+
+  // ---- the arena
+
+  // Greedy first fit over the order of birth: dead ranges go back to a map of gaps.
+  void plan_arena() {
+    std::vector<std::vector<uint32_t>> born(step() + 1), dies(step() + 1);
+    for (uint32_t i = 0; i < program_.storages.size(); i++) {
+      if (program_.storages[i].kind != Storage::Kind::temp || program_.storages[i].bytes == 0) continue;
+      born[lives_[i].first].push_back(i);
+    }
+    std::map<int64_t, int64_t> gaps;  // offset -> size
+    for (uint32_t at = 0; at < step(); at++) {
+      for (uint32_t i : born[at]) {
+        const auto share = shared_.find(i);
+        program_.storages[i].offset =
+            share != shared_.end() ? program_.storages[share->second].offset : take(gaps, program_.storages[i].bytes);
+        dies[std::max(lives_[i].last, at)].push_back(i);
+      }
+      for (uint32_t i : dies[at])
+        if (!taken_.contains(i)) give(gaps, program_.storages[i].offset, program_.storages[i].bytes);
+    }
+  }
+
+  int64_t take(std::map<int64_t, int64_t> &gaps, int64_t bytes) {
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    for (auto it = gaps.begin(); it != gaps.end(); ++it) {
+      if (it->second < bytes) continue;
+      const int64_t offset = it->first, rest = it->second - bytes;
+      gaps.erase(it);
+      if (rest) gaps.emplace(offset + bytes, rest);
+      return offset;
+    }
+    const int64_t offset = program_.arena_bytes;
+    program_.arena_bytes += bytes;
+    return offset;
+  }
+
+  static void give(std::map<int64_t, int64_t> &gaps, int64_t offset, int64_t bytes) {
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    auto it = gaps.emplace(offset, bytes).first;
+    const auto next = std::next(it);
+    if (next != gaps.end() && it->first + it->second == next->first) {
+      it->second += next->second;
+      gaps.erase(next);
+    }
+    if (it == gaps.begin()) return;
+    const auto before = std::prev(it);
+    if (before->first + before->second != it->first) return;
+    before->second += it->second;
+    gaps.erase(it);
+  }
+
+  // A leaf's buffer is given up after the last step that reads it.
+  void release_leaves() {
+    for (uint32_t i = 0; i < program_.storages.size(); i++)
+      if (program_.storages[i].kind == Storage::Kind::leaf && !lives_[i].is_output && lives_[i].last < step())
+        program_.steps[lives_[i].last].releases.push_back(program_.storages[i].index);
+  }
+
+  const Graph &graph_;
+  Fusion fusion_;
+  Program program_;
+  std::vector<uint32_t> place_of_;  // node -> its first output in places_
+  std::vector<Place> places_;
+  std::vector<Life> lives_;         // per storage
+  std::vector<uint32_t> n_loads_;   // per step
+  std::map<uint32_t, uint32_t> shared_;  // temp -> the temp whose memory it takes over
+  std::map<uint32_t, bool> taken_;
+};
+
+}  // namespace
+
+Program lower(Graph graph) {
+  simplify(graph);
+  return Planner(graph).run();
+}
+
+}  // namespace mx::lower

@@ -1,0 +1,132 @@
+#include "lower/program.hpp"
+
+#include "backends/cpu/strided_copy.hpp"
+#include "runtime/memory.hpp"
+#include "runtime/pool.hpp"
+
+namespace mx::lower {
+namespace {
+
+// One run of a program: which memory its storages got.
+class Run {
+ public:
+  Run(const Program &program, std::vector<Leaf> leaves)
+      : program_(program), leaves_(std::move(leaves)), bases_(program.storages.size()), owned_(program.storages.size()) {
+    if (program.arena_bytes) arena_ = allocate(static_cast<size_t>(program.arena_bytes));
+    for (size_t i = 0; i < bases_.size(); i++) {
+      const Storage &storage = program.storages[i];
+      if (storage.kind == Storage::Kind::leaf)
+        bases_[i] = data(leaves_[storage.index].buffer) + leaves_[storage.index].offset;
+      if (storage.kind == Storage::Kind::temp && arena_) bases_[i] = data(arena_) + storage.offset;
+    }
+  }
+
+  std::vector<Output> operator()() {
+    for (const Step &step : program_.steps) {
+      check_cancel();
+      if (step.kind == Step::Kind::loop)
+        run_loop(step);
+      else
+        run_library(step);
+      for (uint32_t leaf : step.releases) leaves_[leaf].buffer = {};
+    }
+    std::vector<Output> outputs;
+    outputs.reserve(program_.outputs.size());
+    for (const Place &place : program_.outputs) {
+      base(place.storage);  // an output of zero bytes may have been written by no step
+      outputs.push_back({place.spec, place.layout, buffer(place.storage)});
+      const Storage &storage = program_.storages[place.storage];
+      if (storage.kind == Storage::Kind::leaf) outputs.back().layout.offset += leaves_[storage.index].offset;
+    }
+    return outputs;
+  }
+
+ private:
+  static char *data(const Ref<Buffer> &buffer) noexcept { return reinterpret_cast<char *>(buffer->data()); }
+
+  Ref<Buffer> buffer(uint32_t storage) const noexcept {
+    const Storage &s = program_.storages[storage];
+    return s.kind == Storage::Kind::leaf ? leaves_[s.index].buffer : owned_[storage];
+  }
+
+  // The memory of a storage; owned ones come into being at the first step that asks, because only then are the buffers
+  // that they may take over free.
+  char *base(uint32_t storage) {
+    if (bases_[storage]) return bases_[storage];
+    const Storage &s = program_.storages[storage];
+    if (s.kind != Storage::Kind::owned) return nullptr;
+    for (uint32_t leaf : s.donors) {
+      const Ref<Buffer> &donor = leaves_[leaf].buffer;
+      if (!donor || donor->ref_count() != 1 || leaves_[leaf].offset != 0 || !donor->writable() || donor->pinned() ||
+          donor->size() != static_cast<size_t>(s.bytes))
+        continue;
+      owned_[storage] = donor;
+      break;
+    }
+    if (!owned_[storage]) owned_[storage] = allocate(static_cast<size_t>(s.bytes));
+    return bases_[storage] = data(owned_[storage]);
+  }
+
+  void run_loop(const Step &step) {
+    loop::Args args = step.args;
+    for (size_t k = 0; k < args.operands.size(); k++)
+      args.operands[k].data = base(step.operand_storage[k]) + step.operand_offset[k];
+    loop::run(*step.kernel, args);
+  }
+
+  cpu::Tensor tensor(const Place &place) {
+    return {place.spec.dtype, place.spec.shape, place.layout.strides, base(place.storage) + place.layout.offset};
+  }
+
+  void run_library(const Step &step) {
+    SmallVector<cpu::Tensor, 4> inputs, outputs;
+    for (const Place &place : step.inputs) inputs.push_back(tensor(place));
+    for (const Place &place : step.outputs) outputs.push_back(tensor(place));
+    if (step.copies_first && inputs[0].data != outputs[0].data) cpu::copy(outputs[0], inputs[0]);
+    step.function({step.op, step.attrs, inputs, outputs, step.payload.get()});
+  }
+
+  const Program &program_;
+  std::vector<Leaf> leaves_;
+  std::vector<char *> bases_;
+  std::vector<Ref<Buffer>> owned_;
+  Ref<Buffer> arena_;
+};
+
+}  // namespace
+
+std::vector<Output> Program::run(std::vector<Leaf> leaves) const { return Run(*this, std::move(leaves))(); }
+
+int64_t Program::peak_bytes() const noexcept {
+  int64_t bytes = arena_bytes;
+  for (const Storage &storage : storages)
+    if (storage.kind == Storage::Kind::owned) bytes += storage.bytes;
+  return bytes;
+}
+
+std::string print(const Program &program) {
+  static constexpr const char *kinds[] = {"leaf", "owned", "temp"};
+  std::string text;
+  const auto place = [&](uint32_t storage) {
+    const Storage &s = program.storages[storage];
+    const int64_t id = s.kind == Storage::Kind::leaf ? s.index : s.kind == Storage::Kind::temp ? s.offset : storage;
+    return std::string(" ") + kinds[static_cast<int>(s.kind)] + std::to_string(id);
+  };
+  for (const Step &step : program.steps) {
+    text += step.kind == Step::Kind::loop ? "loop " : "library ";
+    text += step.label;
+    if (step.kind == Step::Kind::loop) {
+      text += " " + to_string(step.args.shape) + ":";
+      for (uint32_t storage : step.operand_storage) text += place(storage);
+    } else {
+      text += ":";
+      for (const Place &p : step.inputs) text += place(p.storage);
+      text += " ->";
+      for (const Place &p : step.outputs) text += place(p.storage);
+    }
+    text += "\n";
+  }
+  return text + "arena " + std::to_string(program.arena_bytes) + "\n";
+}
+
+}  // namespace mx::lower

@@ -1,0 +1,85 @@
+// What lowering makes: a flat list of steps over storages. Running one takes its outputs and one arena from the pool and
+// builds no graph. A program is immutable and may run on several threads at once.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "backends/cpu/kernel.hpp"
+#include "backends/cpu/loop/loop.hpp"
+#include "core/output.hpp"
+#include "lower/graph.hpp"
+
+namespace mx::lower {
+
+// Memory that values of a program lie in.
+struct Storage {
+  enum class Kind : uint8_t {
+    leaf,   // the buffer of leaf `index`
+    owned,  // a buffer of its own, because an output lies in it
+    temp    // in the arena at `offset`
+  };
+  Kind kind = Kind::temp;
+  uint32_t index = 0;
+  int64_t bytes = 0;
+  int64_t offset = 0;
+  // owned: leaves whose buffer may become this one, when nobody else holds it at run time.
+  SmallVector<uint32_t, 2> donors;
+};
+
+// A value's place: a storage and where in it.
+struct Place {
+  uint32_t storage = 0;
+  Spec spec;
+  Layout layout;
+};
+
+struct Step {
+  enum class Kind : uint8_t { loop, library };
+  Kind kind = Kind::loop;
+  OpCode op = OpCode::copy;
+  // loop
+  loop::KernelRef kernel;
+  loop::Args args;                            // data pointers are filled in by each run
+  SmallVector<uint32_t, 4> operand_storage;   // per operand
+  SmallVector<int64_t, 4> operand_offset;
+  // library
+  cpu::KernelFunction function = nullptr;
+  bool copies_first = false;                  // in place on another storage: inputs[0] is copied into outputs[0] first
+  Attrs attrs;
+  Ref<Object> payload;
+  SmallVector<Place, 3> inputs;
+  SmallVector<Place, 1> outputs;
+  SmallVector<uint32_t, 2> releases;          // leaves that no later step reads
+  std::string label;                          // for explain and traces
+};
+
+// A leaf at run time: lowering assumed that its elements start at the beginning of the buffer.
+struct Leaf {
+  Ref<Buffer> buffer;
+  int64_t offset = 0;
+};
+
+class Program {
+ public:
+  std::vector<Storage> storages;
+  std::vector<Step> steps;
+  std::vector<Place> outputs;
+  int64_t arena_bytes = 0;
+  int64_t estimate_ns = 0;  // on one thread
+
+  // Computes the outputs from the leaves. Takes over the references in `leaves`: a buffer nobody else holds may become an
+  // output. Throws what kernels throw, bad_alloc, CANCELLED.
+  std::vector<Output> run(std::vector<Leaf> leaves) const;
+
+  // The most memory that a run holds beyond its leaves, in bytes.
+  int64_t peak_bytes() const noexcept;
+};
+
+// Lowers a graph whose leaves have layouts; their offsets are ignored, because they are arguments of a run. Pure and
+// deterministic.
+Program lower(Graph graph);
+
+// As text, for tests and explain.
+std::string print(const Program &program);
+
+}  // namespace mx::lower

@@ -1,0 +1,145 @@
+/* Evaluation and compiled calls without a detour: builtins that try what can be done at once with the GIL kept, and say
+ * so when the long way through Python is needed. */
+
+enum { MAX_FAST = 64 }; /* arguments and results of the fast paths; more take the long way */
+
+/* eval_now(args): computes the arrays of a tuple if that is short work. False: take the long way. */
+static PyObject *py_eval_now(PyObject *module, PyObject *args) {
+  mx_array handles[MAX_FAST];
+  const Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : -1;
+  bool done = false;
+  if (n < 0 || n > MAX_FAST) return Py_NewRef(Py_False);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *item = PyTuple_GetItem(args, i);
+    if (!is_array(item)) return Py_NewRef(Py_False);
+    handles[i] = handle_of(item);
+  }
+  const mx_status status = mx_eval_inline(&done, handles, (size_t)n);
+  return status ? raise_status(status) : PyBool_FromLong(done);
+}
+
+/* item_now(x): the only element if it is there or short work, else NotImplemented. */
+static PyObject *py_item_now(PyObject *module, PyObject *x) {
+  mx_scalar value;
+  bool done = false;
+  if (!is_array(x)) return PyErr_SetString(PyExc_TypeError, "item_now needs an array"), NULL;
+  const mx_array handle = handle_of(x);
+  mx_status status = mx_eval_inline(&done, &handle, 1);
+  if (!status && !done) return Py_NewRef(Py_NotImplemented);
+  if (!status) status = mx_array_item(&value, handle); /* does not wait: the value is there */
+  return status ? raise_status(status) : from_mx_scalar(value);
+}
+
+/* ---- compiled functions: a hit on array arguments alone runs no Python code */
+
+/* What a tag says about the results; compile.py makes the others up. */
+enum { TAG_ARRAY = 0, TAG_TUPLE = 1, TAG_LIST = 2 };
+
+/* The base of compile.py's CompiledFunction. */
+typedef struct {
+  PyObject_HEAD
+  mx_function function;
+  bool is_plain;       /* captures nothing: only the arguments decide */
+  PyObject *array_class;
+} CompiledObject;
+
+/* _setup(handle, is_plain, array_class): takes over the handle. */
+static PyObject *compiled_setup(PyObject *self, PyObject *args) {
+  CompiledObject *x = (CompiledObject *)self;
+  unsigned long long handle;
+  int is_plain;
+  PyObject *cls;
+  if (!PyArg_ParseTuple(args, "KpO", &handle, &is_plain, &cls)) return NULL;
+  if (x->function) mx_function_free(x->function);
+  x->function = handle;
+  x->is_plain = is_plain != 0;
+  Py_XDECREF(x->array_class);
+  x->array_class = Py_NewRef(cls);
+  return Py_NewRef(Py_None);
+}
+
+static PyObject *compiled_results(CompiledObject *self, uint64_t tag, mx_array *out, size_t n) {
+  if (tag == TAG_ARRAY && n == 1) return make_array((PyTypeObject *)self->array_class, out[0]);
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; i < n; i++) {
+    PyObject *item = list ? make_array((PyTypeObject *)self->array_class, out[i]) : NULL;
+    if (!list) mx_array_free(out[i]);
+    if (list && (!item || PyList_SetItem(list, (Py_ssize_t)i, item))) Py_CLEAR(list);
+  }
+  if (!list || tag == TAG_LIST) return list;
+  PyObject *result = tag == TAG_TUPLE
+                         ? PyList_AsTuple(list)
+                         : PyObject_CallMethod((PyObject *)self, "_build", "KO", (unsigned long long)tag, list);
+  Py_DECREF(list);
+  return result;
+}
+
+/* The way through Python. */
+static PyObject *compiled_long(PyObject *self, PyObject *args, PyObject *kwargs) {
+  PyObject *method = PyObject_GetAttrString(self, "_call");
+  PyObject *result = method ? PyObject_Call(method, args, kwargs) : NULL;
+  Py_XDECREF(method);
+  return result;
+}
+
+static PyObject *compiled_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+  CompiledObject *x = (CompiledObject *)self;
+  mx_array in[MAX_FAST], out[MAX_FAST];
+  uint64_t tag = 0;
+  size_t n_out = 0;
+  bool hit = false;
+  const Py_ssize_t n_in = PyTuple_Size(args);
+  if (!x->is_plain || n_in > MAX_FAST || (kwargs && PyDict_Size(kwargs))) return compiled_long(self, args, kwargs);
+  for (Py_ssize_t i = 0; i < n_in; i++) {
+    PyObject *item = PyTuple_GetItem(args, i);
+    if (!is_array(item)) return compiled_long(self, args, kwargs);
+    in[i] = handle_of(item);
+  }
+  const char key[2] = {'P', (char)n_in}; /* what the encoder of compile.py makes of n_in positional arrays */
+  const mx_status status =
+      mx_function_call(out, MAX_FAST, &n_out, &hit, &tag, x->function, in, (size_t)n_in, key, sizeof key);
+  if (status == MX_ERROR_INVALID_ARGUMENT || (!status && !hit)) return compiled_long(self, args, kwargs);
+  return status ? raise_status(status) : compiled_results(x, tag, out, n_out);
+}
+
+static int compiled_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(((CompiledObject *)self)->array_class);
+  return 0;
+}
+
+static int compiled_clear(PyObject *self) {
+  Py_CLEAR(((CompiledObject *)self)->array_class);
+  return 0;
+}
+
+static void compiled_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  compiled_clear(self);
+  if (((CompiledObject *)self)->function) mx_function_free(((CompiledObject *)self)->function);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+static PyObject *compiled_handle(PyObject *self, void *closure) {
+  return PyLong_FromUnsignedLongLong(((CompiledObject *)self)->function);
+}
+
+static PyObject *make_compiled_base(void) {
+  static PyMethodDef methods[] = {{"_setup", compiled_setup, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+  static PyGetSetDef getters[] = {{"_handle", compiled_handle, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
+  static PyType_Slot slots[] = {{Py_tp_call, (void *)compiled_call},         {Py_tp_traverse, (void *)compiled_traverse},
+                                {Py_tp_clear, (void *)compiled_clear},       {Py_tp_dealloc, (void *)compiled_dealloc},
+                                {Py_tp_methods, methods},                    {Py_tp_getset, getters},
+                                {0, NULL}};
+  static PyType_Spec spec = {"pymx.CompiledBase", sizeof(CompiledObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  return PyType_FromSpec(&spec);
+}
+
+/* set_array_class(cls): what this interpreter wraps arrays in. */
+static PyObject *py_set_array_class(PyObject *module, PyObject *cls) {
+  if (PyList_SetItem(module, 0, Py_NewRef(cls))) return NULL;
+  return Py_NewRef(Py_None);
+}

@@ -1,0 +1,117 @@
+"""How arguments of ops become what the library takes, and factories for families of ops with one signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from . import convert
+from ._ffi import NO_AXIS, BufferBase, fast
+
+if TYPE_CHECKING:
+    from .array import array
+    from .device import StreamOrDevice
+
+Scalar: TypeAlias = bool | int | float | complex
+Axes: TypeAlias = "int | Sequence[int] | None"
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def to_array(x: Any) -> array:
+    """An operand as an array."""
+    return x if isinstance(x, BufferBase) else convert.to_array(x)  # type: ignore[return-value]
+
+
+def to_pair(a: Any, b: Any) -> tuple[array, array]:
+    """Two operands as arrays; a number beside an array is weak."""
+    if isinstance(a, BufferBase):
+        if isinstance(b, _NUMBERS):
+            return a, fast.array_scalar_weak(b, a._dtype_code)  # type: ignore[return-value]
+        return a, to_array(b)  # type: ignore[return-value]
+    if isinstance(b, BufferBase) and isinstance(a, _NUMBERS):
+        return fast.array_scalar_weak(a, b._dtype_code), b  # type: ignore[return-value]
+    return to_array(a), to_array(b)
+
+
+def only_array(x: Any, name: str) -> array:
+    """An argument that must be an array."""
+    if not isinstance(x, BufferBase):
+        if hasattr(x, "__mlx_array__"):
+            return x.__mlx_array__()
+        raise TypeError(f"{name}: expected an array, got {type(x).__name__}")
+    return x  # type: ignore[return-value]
+
+
+def arrays(xs: Sequence[Any], name: str) -> list[array]:
+    """A sequence of arrays."""
+    if isinstance(xs, BufferBase):
+        return list(xs)
+    return [only_array(x, name) for x in xs]
+
+
+def axes(axis: Axes) -> Sequence[int] | None:
+    """Several axes; None are all."""
+    return (axis,) if axis is not None and hasattr(axis, "__index__") else axis  # type: ignore[return-value]
+
+
+def one_axis(axis: int | None) -> int:
+    """One axis; None flattens."""
+    return NO_AXIS if axis is None else axis
+
+
+def sizes(shape: int | Sequence[int]) -> Sequence[int]:
+    """A shape."""
+    return (shape,) if hasattr(shape, "__index__") else shape  # type: ignore[return-value]
+
+
+class Unary(Protocol):
+    def __call__(self, a: Any, /, stream: StreamOrDevice = None) -> array: ...
+
+
+class Binary(Protocol):
+    def __call__(self, a: Any, b: Any, stream: StreamOrDevice = None) -> array: ...
+
+
+class Reduction(Protocol):
+    def __call__(
+        self, a: array, /, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None
+    ) -> array: ...
+
+
+def named(f: Callable[..., Any], name: str, doc: str, module: str) -> Any:
+    f.__name__ = f.__qualname__ = name
+    f.__doc__, f.__module__ = doc, module
+    return f
+
+
+def unary(name: str, doc: str, module: str = "pymx.ops") -> Any:
+    """An elementwise op of one array or number."""
+    call = getattr(fast, name)
+
+    def op(a: Any, /, stream: StreamOrDevice = None) -> Any:
+        return call(a if isinstance(a, BufferBase) else convert.to_array(a), stream)
+
+    return named(op, name, doc, module)
+
+
+def binary(name: str, doc: str, module: str = "pymx.ops") -> Any:
+    """An elementwise op of two arrays or numbers."""
+    call = getattr(fast, name)
+
+    def op(a: Any, b: Any, stream: StreamOrDevice = None) -> Any:
+        if not (isinstance(a, BufferBase) and isinstance(b, BufferBase)):
+            a, b = to_pair(a, b)
+        return call(a, b, stream)
+
+    return named(op, name, doc, module)
+
+
+def reduction(name: str, doc: str) -> Any:
+    """A reduction over axes."""
+    call = getattr(fast, name)
+
+    def op(a: Any, /, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> Any:
+        return call(only_array(a, name), axes(axis), keepdims, stream)
+
+    return named(op, name, doc, "pymx.ops")

@@ -1,0 +1,78 @@
+/* mx/runtime.h: the state machine, clients, cancel and threads, as a C host sees them. */
+#include <mx/mx.h>
+#include <string.h>
+
+#include "check.h"
+
+static void states(void) {
+  CHECK(mx_runtime_state() == MX_UNINIT);
+  mx_stream s = NULL;
+  CHECK(mx_stream_new(&s, MX_CPU, 0) == MX_OK);
+  CHECK(mx_runtime_state() == MX_RUNNING);
+  CHECK(mx_shutdown((mx_shutdown_policy)7, 0) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_shutdown(MX_FINISH, 1000) == MX_OK);
+  CHECK(mx_runtime_state() == MX_CLOSED);
+  CHECK(mx_shutdown(MX_CANCEL, 1000) == MX_OK);
+  mx_stream late = NULL;
+  CHECK(mx_stream_new(&late, MX_CPU, 0) == MX_ERROR_CLOSED);
+  CHECK(late == NULL);
+  CHECK(mx_synchronize(s, 0) == MX_OK);
+  CHECK(mx_stream_free(s) == MX_OK);
+  CHECK(mx_reopen() == MX_OK);
+  CHECK(mx_reopen() == MX_OK);
+  CHECK(mx_runtime_state() == MX_RUNNING);
+}
+
+static void threads(void) {
+  int32_t before = mx_num_threads();
+  CHECK(before >= 0);
+  CHECK(mx_set_num_threads(3) == MX_OK);
+  CHECK(mx_num_threads() == 3);
+  CHECK(mx_set_num_threads(-1) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(strstr(mx_error_message(), "-1") != NULL);
+  CHECK(mx_num_threads() == 3);
+  CHECK(mx_set_num_threads(before) == MX_OK);
+  CHECK(mx_quiesce(5000) == MX_OK);
+  mx_request_cancel(); /* nothing runs: nothing happens */
+  CHECK(mx_synchronize(NULL, 5000) == MX_OK);
+}
+
+static void clients(void) {
+  mx_client a = NULL, b = NULL;
+  CHECK(mx_client_open(&a) == MX_OK);
+  CHECK(mx_client_open(&b) == MX_OK);
+  uint64_t tokens[4];
+  size_t n = 99;
+  CHECK(mx_client_released(tokens, 4, &n, a) == MX_OK);
+  CHECK(n == 0);
+  uint64_t n_bytes = 99;
+  bool any = true;
+  CHECK(mx_client_pending(&n_bytes, &any, a) == MX_OK);
+  CHECK(n_bytes == 0 && !any);
+  CHECK(mx_client_close(a, MX_CANCEL, 1000) == MX_OK);
+  CHECK(mx_runtime_state() == MX_RUNNING);
+  CHECK(mx_client_close(b, MX_CANCEL, 1000) == MX_OK);
+  CHECK(mx_runtime_state() == MX_CLOSED);
+  CHECK(mx_client_close(b, MX_CANCEL, 1000) == MX_OK);
+  CHECK(mx_client_free(a) == MX_OK);
+  CHECK(mx_client_free(b) == MX_OK);
+  CHECK(mx_client_free(NULL) == MX_OK);
+  CHECK(mx_client_close(a, MX_CANCEL, 1000) == MX_ERROR_HANDLE);
+  CHECK(mx_client_open(&a) == MX_OK); /* reopens */
+  CHECK(mx_runtime_state() == MX_RUNNING);
+  CHECK(mx_client_free(a) == MX_OK);
+}
+
+static void aids(void) {
+  mx_test_delay(20);
+  CHECK(mx_synchronize(NULL, 1000) == MX_OK);
+  mx_test_delay(0);
+}
+
+int main(void) {
+  states();
+  threads();
+  clients();
+  aids();
+  return 0;
+}

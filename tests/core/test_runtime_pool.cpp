@@ -1,0 +1,206 @@
+// parallel_for: every index once, ranges fixed by n and grain, nesting, several loops at once, errors, cancel,
+// resizing, and what it costs.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "runtime.hpp"
+
+using namespace mx;
+using namespace mx::test;
+
+static void covers_once() {
+  for (const int64_t n : {0, 1, 2, 7, 64, 1000, 4097})
+    for (const int64_t grain : {1, 3, 64, 5000}) {
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(n));
+      std::atomic<bool> aligned{true};
+      parallel_for(n, grain, [&](int64_t begin, int64_t end) {
+        if (begin % grain != 0 || end - begin > grain || (end != n && end - begin != grain)) aligned = false;
+        for (int64_t i = begin; i < end; ++i) ++hits[static_cast<size_t>(i)];
+      });
+      CHECK(aligned);
+      for (const std::atomic<int> &hit : hits) CHECK(hit == 1);
+    }
+}
+
+static void nested() {
+  std::atomic<int> total{0};
+  parallel_for(20, 1, [&](int64_t, int64_t) {
+    const std::thread::id self = std::this_thread::get_id();
+    parallel_for(50, 5, [&](int64_t begin, int64_t end) {
+      CHECK(std::this_thread::get_id() == self);
+      total += static_cast<int>(end - begin);
+    });
+  });
+  CHECK(total == 1000);
+}
+
+static void several_at_once() {
+  std::vector<std::thread> threads;
+  std::atomic<int64_t> total{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 300; ++i)
+        parallel_for(64, 1,
+                     [&](int64_t begin, int64_t end) { total.fetch_add(end - begin, std::memory_order_relaxed); });
+    });
+  const Ref<Stream> s = stream();
+  for (int i = 0; i < 300; ++i)
+    submit(*s, [&] { parallel_for(64, 8, [&](int64_t begin, int64_t end) { total += end - begin; }); });
+  for (std::thread &t : threads) t.join();
+  CHECK(s->synchronize(for_ever));
+  CHECK(total == 5 * 300 * 64);
+}
+
+static void errors() {
+  std::atomic<int> ran{0};
+  CHECK(status_of([&] {
+          parallel_for(1000, 1, [&](int64_t begin, int64_t) {
+            ++ran;
+            if (begin == 10) fail(MX_ERROR_INDEX, "at %d", 10);
+            if (begin > 10) sleep_ms(1);
+          });
+        }) == MX_ERROR_INDEX);
+  CHECK(std::string(error_message()) == "at 10");
+  CHECK(ran < 1000);
+  CHECK(status_of([] { parallel_for(8, 1, [](int64_t, int64_t) { throw std::bad_alloc(); }); }) ==
+        MX_ERROR_OUT_OF_MEMORY);
+  // A dead job is really gone.
+  int again = 0;
+  parallel_for(1, 1, [&](int64_t, int64_t) { ++again; });
+  CHECK(again == 1);
+}
+
+static void cancel() {
+  const Ref<Stream> s = stream();
+  std::atomic<int> ran{0};
+  std::atomic<bool> started{false};
+  const Ref<Event> running = submit(*s, [&] {
+    parallel_for(100000, 1, [&](int64_t, int64_t) {
+      ++ran;
+      started = true;
+      sleep_ms(1);
+    });
+  });
+  const Ref<Event> queued = submit(*s, [&] { ran = -1; });
+  while (!started) sleep_ms(1);
+  request_cancel();
+  const Stopwatch watch;
+  CHECK(running->wait(for_ever) && running->status() == MX_ERROR_CANCELLED);
+  CHECK(queued->wait(for_ever) && queued->status() == MX_ERROR_CANCELLED);
+  CHECK(watch.ms() < 500 && ran > 0 && ran < 50000);
+  // What comes later is not affected.
+  const Ref<Event> later = submit(*s, [&] { parallel_for(10, 1, [&](int64_t, int64_t) { ran = 7; }); });
+  CHECK(later->wait(for_ever) && !later->failed() && ran == 7);
+  CHECK(status_of([&] { s->synchronize(for_ever); }) == MX_ERROR_CANCELLED);
+}
+
+static void resizing() {
+  const int before = num_threads();
+  for (int round = 0; round < 20; ++round)
+    for (const int n : {0, 1, 2, 5}) {
+      set_num_threads(n);
+      CHECK(num_threads() == n);
+      std::atomic<int64_t> total{0};
+      parallel_for(100, 3, [&](int64_t begin, int64_t end) { total += end - begin; });
+      const Ref<Stream> s = stream();
+      const Ref<Event> event = submit(*s, [&] { total += 1; });
+      CHECK(event->wait(for_ever));
+      CHECK(total == 101);
+    }
+  CHECK(status_of([] { set_num_threads(-1); }) == MX_ERROR_INVALID_ARGUMENT);
+  set_num_threads(before);
+}
+
+static void participants() {
+  set_num_threads(2);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  for (int i = 0; i < 50; ++i)
+    parallel_for(16, 1, [&](int64_t, int64_t) {
+      sleep_ms(1);
+      const std::lock_guard guard(mutex);
+      threads.insert(std::this_thread::get_id());
+    });
+  CHECK(threads.contains(std::this_thread::get_id()));
+  CHECK(threads.size() >= 2);
+}
+
+// The system refuses threads: everything runs on the threads that ask for it.
+static void refused_threads() {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    if (getuid() == 0) CHECK(setuid(65534) == 0);  // root has no limit
+    const rlimit none{0, 0};
+    CHECK(setrlimit(RLIMIT_NPROC, &none) == 0);
+    set_num_threads(4);
+    const Ref<Stream> s = stream();
+    std::thread::id where;
+    CHECK(submit(*s, [&] { where = std::this_thread::get_id(); })->wait(for_ever));
+    CHECK(where == std::this_thread::get_id());
+    std::atomic<int64_t> total{0};
+    parallel_for(1000, 10, [&](int64_t begin, int64_t end) { total += end - begin; });
+    CHECK(total == 1000);
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+// What a loop costs; printed with MX_BENCH, because time on a shared machine is no test.
+static void cost() {
+  if (!std::getenv("MX_BENCH")) return;
+  set_num_threads(2);
+  const auto spin = [](int64_t begin, int64_t end) {
+    volatile double x = 1;
+    for (int64_t i = begin; i < end; ++i) x = x * 1.0000001 + 1e-9;
+  };
+  for (const int64_t n : {20'000, 60'000, 200'000, 1'000'000}) {
+    double serial = 1e9, parallel = 1e9;
+    for (int i = 0; i < 200; ++i) {
+      const Stopwatch one;
+      spin(0, n);
+      serial = std::min(serial, one.ms());
+      const Stopwatch two;
+      parallel_for(n, n / 16, spin);
+      parallel = std::min(parallel, two.ms());
+    }
+    std::printf("%8ld: %.1f us on one thread, %.1f on two: %.2fx\n", static_cast<long>(n), serial * 1e3, parallel * 1e3,
+                serial / parallel);
+  }
+  const Ref<Stream> s = stream();
+  Stopwatch inlined;
+  for (int i = 0; i < 100000; ++i) {
+    Ref<FunctionTask> work = task([] {});
+    work->small = true;
+    s->submit(std::move(work));
+  }
+  std::printf("small task inline %.0f ns\n", inlined.ms() * 10);
+  Stopwatch handed;
+  for (int i = 0; i < 20000; ++i) submit(*s, [] {})->wait(for_ever);
+  std::printf("task handed over and waited for %.2f us\n", handed.ms() / 20);
+  Stopwatch blocks;
+  for (int i = 0; i < 1000000; ++i) allocate(256);
+  std::printf("allocate and free 256 bytes %.0f ns\n", blocks.ms());
+}
+
+int main() {
+  covers_once();
+  nested();
+  several_at_once();
+  errors();
+  cancel();
+  resizing();
+  participants();
+  refused_threads();
+  cost();
+  CHECK(lock_order_failures() == 0);
+  return 0;
+}

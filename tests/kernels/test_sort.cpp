@@ -1,0 +1,182 @@
+// sort, argsort, partition, argpartition, searchsorted and arg_reduce against the standard library's stable sort.
+#include <algorithm>
+
+#include "tests/kernels/kernel_test.hpp"
+
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+bool before(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
+
+// The lines of a tensor along an axis, as indices into its row-major values.
+std::vector<std::vector<size_t>> lines_of(const Dims &shape, int64_t axis) {
+  int64_t inner = 1;
+  for (size_t d = static_cast<size_t>(axis) + 1; d < shape.size(); d++) inner *= shape[d];
+  const int64_t n = shape[static_cast<size_t>(axis)], n_lines = n ? product(shape) / n : 0;
+  std::vector<std::vector<size_t>> lines(static_cast<size_t>(n_lines));
+  for (int64_t l = 0; l < n_lines; l++) {
+    for (int64_t i = 0; i < n; i++) lines[l].push_back(static_cast<size_t>((l / inner * n + i) * inner + l % inner));
+  }
+  return lines;
+}
+
+void check_sorts(DType dtype, const Dims &shape, int64_t axis, const Values &given, Arrangement arrangement) {
+  const Array in(dtype, shape, given, arrangement), sorted(dtype, shape), order(DType::uint32, shape);
+  const Values x = in.values();
+  call(sort, Attrs().put(axis), {&in}, sorted);
+  call(argsort, Attrs().put(axis - static_cast<int64_t>(shape.size())), {&in}, order);
+  const Values values = sorted.values(), indices = order.values();
+  for (const auto &line : lines_of(shape, axis)) {
+    std::vector<size_t> expected(line.size());
+    std::iota(expected.begin(), expected.end(), size_t{0});
+    std::stable_sort(expected.begin(), expected.end(),
+                     [&](size_t a, size_t b) { return before(x[line[a]], x[line[b]]); });
+    for (size_t i = 0; i < line.size(); i++) {
+      CHECK(indices[line[i]] == static_cast<double>(expected[i]));
+      CHECK(same(values[line[i]], x[line[expected[i]]]));
+    }
+  }
+}
+
+void check_partition(DType dtype, const Dims &shape, int64_t axis, int64_t kth, const Values &given,
+                     Arrangement arrangement) {
+  const Array in(dtype, shape, given, arrangement), parted(dtype, shape), order(DType::uint32, shape);
+  const Values x = in.values();
+  call(partition, Attrs().put(kth).put(axis), {&in}, parted);
+  call(argpartition, Attrs().put(kth).put(axis), {&in}, order);
+  const Values values = parted.values(), indices = order.values();
+  const int64_t n = shape[static_cast<size_t>(axis)], k = kth < 0 ? kth + n : kth;
+  for (const auto &line : lines_of(shape, axis)) {
+    Values expected, found, by_index;
+    for (size_t i = 0; i < line.size(); i++) {
+      expected.push_back(x[line[i]]);
+      found.push_back(values[line[i]]);
+      by_index.push_back(x[line[static_cast<size_t>(indices[line[i]])]]);
+    }
+    std::sort(expected.begin(), expected.end(), before);
+    for (Values *v : {&found, &by_index}) {
+      const double pivot = (*v)[static_cast<size_t>(k)];
+      CHECK(same(pivot, expected[static_cast<size_t>(k)]));
+      for (int64_t i = 0; i < n; i++) CHECK(i < k ? !before(pivot, (*v)[i]) : !before((*v)[i], pivot));
+      std::sort(v->begin(), v->end(), before);
+      CHECK(same(*v, expected));
+    }
+  }
+}
+
+void check_arg_reduce(DType dtype, const Dims &shape, int64_t axis, const Values &given, Arrangement arrangement) {
+  const Array in(dtype, shape, given, arrangement);
+  const Values x = in.values();
+  Dims reduced = shape;
+  reduced[static_cast<size_t>(axis)] = 1;
+  for (bool is_max : {false, true}) {
+    const Array out(DType::uint32, reduced);
+    call(arg_reduce, Attrs().put(is_max).put(axis), {&in}, out);
+    const Values found = out.values();
+    const auto lines = lines_of(shape, axis);
+    for (size_t l = 0; l < lines.size(); l++) {
+      size_t best = 0;
+      for (size_t i = 1; i < lines[l].size(); i++) {
+        const double a = x[lines[l][i]], b = x[lines[l][best]];
+        if (!std::isnan(b) && (std::isnan(a) || (is_max ? a > b : a < b))) best = i;
+      }
+      CHECK(found[l] == static_cast<double>(best));
+    }
+  }
+}
+
+Values with_specials(Values v, DType dtype) {
+  if (!is_floating(dtype)) return v;
+  for (size_t i = 3; i < v.size(); i += 17) v[i] = not_a_number;
+  for (size_t i = 5; i < v.size(); i += 19) v[i] = infinity;
+  for (size_t i = 6; i < v.size(); i += 23) v[i] = -infinity;
+  for (size_t i = 0; i < v.size(); i += 11) v[i] = -0.0;
+  return v;
+}
+
+void test_all_dtypes() {
+  Numbers numbers;
+  for (DType dtype : all_dtypes) {
+    const int64_t low = is_signed_integer(dtype) || is_inexact(dtype) ? -60 : 0;
+    for (Arrangement arrangement : arrangements) {
+      for (const Dims &shape : {Dims{7}, Dims{3, 5, 4}, Dims{2, 300}, Dims{260, 3}, Dims{1, 1}}) {
+        const Values x = with_specials(numbers.integers(product(shape), low, dtype == DType::bool_ ? 2 : 60), dtype);
+        for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); axis++) {
+          check_sorts(dtype, shape, axis, x, arrangement);
+          check_arg_reduce(dtype, shape, axis, x, arrangement);
+          const int64_t n = shape[static_cast<size_t>(axis)];
+          for (int64_t kth : {int64_t{0}, n / 2, int64_t{-1}}) check_partition(dtype, shape, axis, kth, x, arrangement);
+        }
+      }
+    }
+  }
+}
+
+void test_long() {
+  Numbers numbers(2);
+  for (int64_t n : {131072, 131073, 400000}) {
+    for (DType dtype : {DType::float32, DType::int64, DType::uint16}) {
+      const Values x = with_specials(numbers.integers(n, 0, 50000), dtype);
+      check_sorts(dtype, {n}, 0, x, Arrangement::row_major);
+      check_partition(dtype, {n}, 0, n / 3, x, Arrangement::row_major);
+      check_arg_reduce(dtype, {n}, 0, numbers.integers(n, 0, 50000), Arrangement::row_major);
+    }
+  }
+}
+
+void test_complex() {
+  const Complex64 x[5] = {{1, 2}, {0, 5}, {1, -2}, {-0.0f, 4}, {NAN, 0}};
+  const Array in(DType::complex64, {5}), out(DType::complex64, {5});
+  std::memcpy(in.tensor.data, x, sizeof x);
+  call(sort, Attrs().put(0), {&in}, out);
+  const auto *y = reinterpret_cast<const Complex64 *>(out.tensor.data);
+  CHECK(y[0].im == 4 && std::signbit(y[0].re) && y[1].im == 5 && y[2].im == -2 && y[3].im == 2 && std::isnan(y[4].re));
+}
+
+void test_searchsorted() {
+  Numbers numbers(4);
+  for (DType dtype : all_dtypes) {
+    if (dtype == DType::bool_) continue;
+    for (Arrangement arrangement : arrangements) {
+      for (bool right : {false, true}) {
+        Values sorted = numbers.integers(50, 0, 40), values = numbers.integers(24, 0, 45);
+        std::sort(sorted.begin(), sorted.end());
+        if (is_floating(dtype)) sorted[49] = sorted[48] = values[3] = not_a_number;
+        const Array a(dtype, {50}, sorted, arrangement), v(dtype, {2, 3, 4}, values, arrangement),
+            out(DType::uint32, {2, 3, 4});
+        call(searchsorted, Attrs().put(right), {&a, &v}, out);
+        const Values found = out.values();
+        for (size_t i = 0; i < 24; i++) {
+          const auto at = right ? std::upper_bound(sorted.begin(), sorted.end(), values[i], before)
+                                : std::lower_bound(sorted.begin(), sorted.end(), values[i], before);
+          CHECK(found[i] == static_cast<double>(at - sorted.begin()));
+        }
+      }
+    }
+  }
+  const Array none(DType::float32, {0}), v(DType::float32, {1}, {2}), out(DType::uint32, {1});
+  call(searchsorted, Attrs().put(false), {&none, &v}, out);
+  CHECK(out.values()[0] == 0);
+}
+
+void test_empty() {
+  const Array none(DType::float32, {0, 3}), order(DType::uint32, {0, 3}), row(DType::uint32, {0, 1});
+  for (int64_t axis : {0, 1}) {
+    call(sort, Attrs().put(axis), {&none}, none);
+    call(argsort, Attrs().put(axis), {&none}, order);
+    call(partition, Attrs().put(0).put(axis), {&none}, none);
+  }
+  call(arg_reduce, Attrs().put(true).put(1), {&none}, row);
+}
+
+}  // namespace
+
+int main() {
+  test_all_dtypes();
+  test_long();
+  test_complex();
+  test_searchsorted();
+  test_empty();
+}

@@ -1,0 +1,65 @@
+"""The package: its surface against the headers, and building C programs with it."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pymx as mx
+from pymx._ffi import fast, lib
+
+BY_HAND = {
+    *("check", "set_errors", "set_array_class", "eval_now", "item_now", "copy_buffer", "borrow_buffer"),
+    *("dlpack_export", "dlpack_import", "dlpack_release"),
+}
+
+
+def test_surface():
+    """cffi declares every function of the headers, builtins exist for those marked MX_NOWAIT."""
+    text = "".join(p.read_text() for p in Path(mx.get_include(), "mx").glob("*.h"))
+    functions = re.findall(r"^MX_API ([^;(]*?)mx_(\w+)\(([^;]*);", text, re.MULTILINE)
+    assert {f"mx_{name}" for _, name, _ in functions} == {
+        n for n in dir(lib) if re.match(r"mx_[a-z_0-9]+$", n) and callable(getattr(lib, n))
+    }
+    callbacks = {name for _, name, params in functions if "(*" in params or "_fn " in params}
+    marked = {name for marks, name, _ in functions if "MX_NOWAIT" in marks} - callbacks
+    assert marked == vars(fast).keys() - BY_HAND
+
+
+def test_namespace():
+    """What mlx.core has and this package claims to have."""
+    for name in (
+        "array",
+        "float32",
+        "compile",
+        "eval",
+        "random",
+        "linalg",
+        "fast",
+        "pi",
+        "newaxis",
+        "concatenate",
+        "save",
+    ):
+        assert hasattr(mx, name)
+    assert mx.newaxis is None and mx.inf > 0 and abs(mx.e - 2.718281828) < 1e-8
+    assert re.fullmatch(r"\d+\.\d+\.\d+", mx.__version__)
+
+
+def test_c_program_builds_against_the_package(tmp_path):
+    (entry,) = entry_points(group="pkg_config", name="mx")
+    assert entry.value == "pymx.lib.pkgconfig"
+    env = os.environ | {"PKG_CONFIG_PATH": f"{mx.get_library_dir()}/pkgconfig", "LD_LIBRARY_PATH": mx.get_library_dir()}
+    flags = subprocess.check_output(["pkg-config", "--cflags", "--libs", "mx"], env=env, text=True).split()
+    source = tmp_path / "a.c"
+    source.write_text("#include <mx/mx.h>\nint main(void) { return mx_version() != 1; }\n")
+    subprocess.check_call(["cc", source, "-o", tmp_path / "a", *flags])
+    subprocess.check_call([tmp_path / "a"], env=env)
+
+
+def test_isa_cap():
+    code = "import pymx; print(pymx.isa())"
+    out = subprocess.check_output([sys.executable, "-c", code], env=os.environ | {"MX_ISA": "v2"}, text=True)
+    assert out.strip() in ("v2", "base")

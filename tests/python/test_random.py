@@ -1,0 +1,76 @@
+"""Random numbers: reproducible, in range, and of the right distribution."""
+
+import numpy as np
+import pytest
+
+import pymx as mx
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    mx.random.seed(0)
+
+
+def test_keys_and_seeds():
+    a = mx.random.uniform(shape=(5,)).tolist()
+    assert mx.random.uniform(shape=(5,)).tolist() != a
+    mx.random.seed(0)
+    assert mx.random.uniform(shape=(5,)).tolist() == a
+    key = mx.random.key(3)
+    assert key.dtype is mx.uint32 and key.shape == (2,) and mx.random.key(2**32 + 1).tolist() == [1, 1]
+    x = mx.random.normal((4,), key=key)
+    assert x.tolist() == mx.random.normal((4,), key=key).tolist()
+    one, two = mx.random.split(key)
+    assert mx.random.split(key, 5).shape == (5, 2) and one.tolist() != two.tolist()
+    assert mx.random.bits((3,), width=1).dtype is mx.uint8
+
+
+def test_state_is_one_lasting_object():
+    assert len(mx.random.state) == 1 and mx.random.state is mx.random.state
+    before = mx.random.state[0]
+    a = mx.random.uniform(shape=(3,)).tolist()
+    mx.random.state[0] = before
+    assert mx.random.uniform(shape=(3,)).tolist() == a and [k.shape for k in mx.random.state] == [(2,)]
+
+
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.bfloat16])
+def test_distributions(dtype):
+    n = 20_000
+    tolerated = 0.02 if dtype is mx.float32 else 0.05
+    checks = [
+        (mx.random.uniform(-1, 3, (n,), dtype), 1, 4 / 12**0.5),
+        (mx.random.normal((n,), dtype, 2.0, 3.0), 2, 3),
+        (mx.random.truncated_normal(-1.0, 1.0, (n,), dtype), 0, 0.5396),
+        (mx.random.gumbel((n,), dtype), 0.5772, 1.2825),
+        (mx.random.laplace((n,), dtype, 1.0, 2.0), 1, 8**0.5),
+    ]
+    for x, mean, std in checks:
+        assert x.dtype is dtype and x.shape == (n,)
+        y = np.array(x.astype(mx.float32))
+        assert abs(y.mean() - mean) < tolerated * (1 + std) and abs(y.std() / std - 1) < tolerated * 2
+    u = np.array(checks[0][0].astype(mx.float32))
+    assert u.min() >= -1 and u.max() < 3 + (dtype is not mx.float32) * 0.01
+
+
+def test_discrete():
+    x = np.array(mx.random.randint(-2, 3, (5000,)))
+    assert sorted(set(x.tolist())) == [-2, -1, 0, 1, 2] and x.dtype == np.int32
+    b = np.array(mx.random.bernoulli(mx.array([0.0, 0.25, 1.0]), (5000, 3))).mean(0)
+    assert b[0] == 0 and b[2] == 1 and abs(b[1] - 0.25) < 0.03
+    logits = mx.log(mx.array([[0.1, 0.9], [1.0, 1e-9]]))
+    c = np.array(mx.random.categorical(logits, num_samples=2000))
+    assert c.shape == (2, 2000) and abs(c[0].mean() - 0.9) < 0.03 and c[1].max() == 0
+    assert mx.random.categorical(logits).shape == (2,)
+    p = mx.random.permutation(50).tolist()
+    assert sorted(p) == list(range(50)) and p != sorted(p)
+    rows = mx.random.permutation(mx.arange(20).reshape(10, 2))
+    assert sorted(rows.tolist()) == mx.arange(20).reshape(10, 2).tolist()
+    with pytest.raises(ValueError):
+        mx.random.categorical(logits, shape=(2,), num_samples=3)
+
+
+def test_multivariate_normal():
+    mean, cov = mx.array([1.0, -1.0]), mx.array([[2.0, 0.6], [0.6, 0.5]])
+    x = np.array(mx.random.multivariate_normal(mean, cov, (5000,)))
+    np.testing.assert_allclose(x.mean(0), [1, -1], atol=0.1)
+    np.testing.assert_allclose(np.cov(x.T), np.array(cov), atol=0.15)

@@ -1,0 +1,91 @@
+/* What the teardown programs share. Each ends while something is going on; run.py runs it many times and checks the
+ * exit status, that stderr is empty, and that it takes at most 1.2 s after the stamp that `leaving` prints. */
+#ifndef TEARDOWN_H
+#define TEARDOWN_H
+#define _GNU_SOURCE
+#include <mx/mx.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                                              \
+  do {                                                                                                \
+    if (!(condition)) {                                                                               \
+      fprintf(stderr, "%s:%d: failed: %s: %s\n", __FILE__, __LINE__, #condition, mx_error_message()); \
+      _exit(99);                                                                                      \
+    }                                                                                                 \
+  } while (0)
+
+static inline void sleep_ms(long ms) {
+  struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+  nanosleep(&t, NULL);
+}
+
+/* Says that the process is about to exit with `status`; returns it. */
+static inline int leaving(int status) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  printf("leaving %d %lld.%09ld\n", status, (long long)now.tv_sec, now.tv_nsec);
+  fflush(stdout);
+  return status;
+}
+
+/* Threads that nobody joins. */
+static inline void start(void *(*body)(void *), void *argument) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, body, argument) == 0);
+  CHECK(pthread_detach(thread) == 0);
+}
+
+/* Where threads wait for the end of the process. */
+static inline void *park(void) {
+  for (;;) pause();
+  return NULL;
+}
+
+static inline void raise_flag(int *flag) { __atomic_store_n(flag, 1, __ATOMIC_SEQ_CST); }
+static inline void wait_for(int *flag) {
+  while (!__atomic_load_n(flag, __ATOMIC_SEQ_CST)) sleep_ms(1);
+}
+
+/* A lazy n x n matrix of ones on `stream`. */
+static inline mx_array ones(int64_t n, mx_stream stream) {
+  const int64_t shape[] = {n, n};
+  mx_array out;
+  CHECK(mx_ones(&out, shape, 2, MX_FLOAT32, stream) == MX_OK);
+  return out;
+}
+
+static inline mx_array number(float value) {
+  mx_array out;
+  CHECK(mx_array_new(&out, &value, sizeof value, NULL, 0, MX_FLOAT32) == MX_OK);
+  return out;
+}
+
+static inline float value_of(mx_array x) {
+  float value = -1;
+  CHECK(mx_array_read(&value, sizeof value, x) == MX_OK);
+  return value;
+}
+
+/* x becomes x @ x / n, so that ones stay ones; false once the runtime is closing. */
+static inline bool multiply(mx_array *x, int64_t n, mx_stream stream) {
+  mx_array product, scale = NULL, next = NULL;
+  if (mx_matmul(&product, *x, *x, stream) != MX_OK) return false;
+  const mx_scalar factor = {MX_SCALAR_FLOAT, 0, 1.0 / (double)n, 0};
+  const bool ok = mx_array_scalar(&scale, factor, MX_FLOAT32) == MX_OK &&
+                  mx_multiply(&next, product, scale, stream) == MX_OK && mx_eval(&next, 1) == MX_OK;
+  mx_array_free(product);
+  mx_array_free(scale);
+  if (!ok) {
+    mx_array_free(next);
+    return false;
+  }
+  mx_array_free(*x);
+  *x = next;
+  return true;
+}
+
+#endif
