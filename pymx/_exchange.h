@@ -1,5 +1,6 @@
-/* Memory that goes in and out: any object with a buffer, and DLPack capsules (https://dmlc.github.io/dlpack, version 1.0
- * and the unversioned form before it). What destroys an exported capsule or its tensor needs no GIL: it closes a pin. */
+/* Memory that goes in and out: any object with a buffer, and DLPack capsules (https://dmlc.github.io/dlpack,
+ * version 1.0 and the unversioned form before it). What destroys an exported capsule or its tensor needs no GIL: it
+ * closes a pin. */
 
 #include <stdlib.h>
 
@@ -91,8 +92,7 @@ static PyObject *py_borrow_buffer(PyObject *module, PyObject *const *args, Py_ss
   PyObject *result = NULL;
   if (describe(&buffer, dims, strides, &dtype)) {
     const size_t ndim = (size_t)buffer.ndim;
-    const mx_status status =
-        mx_array_borrow(&out, buffer.buf, dims, ndim, strides, ndim, dtype, client, token);
+    const mx_status status = mx_array_borrow(&out, buffer.buf, dims, ndim, strides, ndim, dtype, client, token);
     result = status ? raise_status(status) : wrap_array(module, out);
   } else {
     result = Py_NewRef(Py_None);
@@ -138,10 +138,10 @@ enum { DL_CPU = 1 };
 
 static const struct {
   uint8_t code, bits;
-} dl_dtypes[] = {[MX_BOOL] = {DL_BOOL, 8},       [MX_UINT8] = {DL_UINT, 8},    [MX_UINT16] = {DL_UINT, 16},
-                 [MX_UINT32] = {DL_UINT, 32},    [MX_UINT64] = {DL_UINT, 64},  [MX_INT8] = {DL_INT, 8},
-                 [MX_INT16] = {DL_INT, 16},      [MX_INT32] = {DL_INT, 32},    [MX_INT64] = {DL_INT, 64},
-                 [MX_FLOAT16] = {DL_FLOAT, 16},  [MX_FLOAT32] = {DL_FLOAT, 32}, [MX_FLOAT64] = {DL_FLOAT, 64},
+} dl_dtypes[] = {[MX_BOOL] = {DL_BOOL, 8},        [MX_UINT8] = {DL_UINT, 8},        [MX_UINT16] = {DL_UINT, 16},
+                 [MX_UINT32] = {DL_UINT, 32},     [MX_UINT64] = {DL_UINT, 64},      [MX_INT8] = {DL_INT, 8},
+                 [MX_INT16] = {DL_INT, 16},       [MX_INT32] = {DL_INT, 32},        [MX_INT64] = {DL_INT, 64},
+                 [MX_FLOAT16] = {DL_FLOAT, 16},   [MX_FLOAT32] = {DL_FLOAT, 32},    [MX_FLOAT64] = {DL_FLOAT, 64},
                  [MX_BFLOAT16] = {DL_BFLOAT, 16}, [MX_COMPLEX64] = {DL_COMPLEX, 64}};
 
 /* One exported tensor: memory of malloc, since whoever deletes it may have no thread state. */
@@ -223,14 +223,16 @@ static PyObject *py_dlpack_import(PyObject *module, PyObject *const *args, Py_ss
   if (!x) return NULL;
   if (x->device.type != DL_CPU)
     return PyErr_Format(PyExc_ValueError, "from_dlpack: the memory of DLPack device type %d cannot be read",
-                        (int)x->device.type), NULL;
+                        (int)x->device.type),
+           NULL;
   const bool is_complex128 = x->dtype.code == DL_COMPLEX && x->dtype.bits == 128;
   int code = is_complex128 ? MX_FLOAT64 : -1;
   for (int i = 0; code < 0 && i < (int)(sizeof dl_dtypes / sizeof *dl_dtypes); i++)
     if (dl_dtypes[i].code == x->dtype.code && dl_dtypes[i].bits == x->dtype.bits && x->dtype.lanes == 1) code = i;
   if (code < 0 || x->ndim < 0 || x->ndim + is_complex128 > MX_MAX_DIMS)
     return PyErr_Format(PyExc_ValueError, "from_dlpack: no dtype for code %d with %d bits, or too many dimensions",
-                        (int)x->dtype.code, (int)x->dtype.bits), NULL;
+                        (int)x->dtype.code, (int)x->dtype.bits),
+           NULL;
   const int64_t itemsize = x->dtype.bits / 8;
   int64_t stride = itemsize;
   for (int i = x->ndim; i-- > 0; stride *= dims[i]) {

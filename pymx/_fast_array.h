@@ -3,8 +3,7 @@
  * the op: a + b makes a node and its object without running Python code. */
 
 typedef struct {
-  PyObject_HEAD
-  mx_array handle;
+  PyObject_HEAD mx_array handle;
 } ArrayObject;
 
 /* One for the process: interpreters share it, each derives its own class array from it. */
@@ -87,7 +86,13 @@ static int operand(PyObject *self, PyObject *other, const char *what, mx_array *
   mx_scalar scalar;
   if (is_array(other)) return *out = handle_of(other), 1;
   const int found = scalar_of(other, &scalar);
-  if (found < 0) return 0;
+  if (found < 0) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) && error_types[MX_ERROR_OVERFLOW]) {
+      PyErr_Clear();
+      PyErr_Format(error_types[MX_ERROR_OVERFLOW], "the operand of %s does not fit in 64 bits", what);
+    }
+    return 0;
+  }
   if (found) {
     mx_dtype beside;
     mx_status status = mx_array_dtype(&beside, handle_of(self));
@@ -105,8 +110,7 @@ static PyObject *binary(PyObject *a, PyObject *b, BinaryFn fn, const char *what)
   PyObject *self = is_array(a) ? a : b, *owner = NULL, *result = NULL;
   mx_array other = 0, temporary = 0, out = 0;
   if (operand(self, self == a ? b : a, what, &other, &temporary, &owner)) {
-    const mx_status status =
-        self == a ? fn(&out, handle_of(a), other, 0) : fn(&out, other, handle_of(b), 0);
+    const mx_status status = self == a ? fn(&out, handle_of(a), other, 0) : fn(&out, other, handle_of(b), 0);
     result = status ? raise_status(status) : make_array(array_class_of(self), out);
   }
   if (temporary) mx_array_free(temporary);
@@ -137,22 +141,22 @@ static PyObject *unary(PyObject *a, UnaryFn fn) {
 }
 
 /* name, function of the library, what the error text calls it */
-#define BINARY_OPERATORS(X)                      \
-  X(add, mx_add, "addition")                     \
-  X(subtract, mx_subtract, "subtraction")        \
-  X(multiply, mx_multiply, "multiplication")     \
-  X(true_divide, mx_divide, "division")          \
+#define BINARY_OPERATORS(X)                          \
+  X(add, mx_add, "addition")                         \
+  X(subtract, mx_subtract, "subtraction")            \
+  X(multiply, mx_multiply, "multiplication")         \
+  X(true_divide, mx_divide, "division")              \
   X(floor_divide, mx_floor_divide, "floor division") \
-  X(remainder, mx_remainder, "modulus")          \
-  X(and, mx_bitwise_and, "bitwise and")          \
-  X(or, mx_bitwise_or, "bitwise or")             \
-  X(xor, mx_bitwise_xor, "bitwise xor")          \
-  X(lshift, mx_left_shift, "left shift")         \
-  X(rshift, mx_right_shift, "right shift")       \
+  X(remainder, mx_remainder, "modulus")              \
+  X(and, mx_bitwise_and, "bitwise and")              \
+  X(or, mx_bitwise_or, "bitwise or")                 \
+  X(xor, mx_bitwise_xor, "bitwise xor")              \
+  X(lshift, mx_left_shift, "left shift")             \
+  X(rshift, mx_right_shift, "right shift")           \
   X(matrix_multiply, mx_matmul, "matrix multiplication")
 
-#define OPERATOR(name, fn, what)                                                                            \
-  static PyObject *array_##name(PyObject *a, PyObject *b) { return binary(a, b, fn, what); }                \
+#define OPERATOR(name, fn, what)                                                             \
+  static PyObject *array_##name(PyObject *a, PyObject *b) { return binary(a, b, fn, what); } \
   static PyObject *array_inplace_##name(PyObject *a, PyObject *b) { return inplace(a, b, fn, what); }
 BINARY_OPERATORS(OPERATOR)
 #undef OPERATOR
@@ -194,9 +198,9 @@ static PyObject *array_compare(PyObject *a, PyObject *b, int op) {
   static const struct {
     BinaryFn fn;
     const char *what;
-  } ops[] = {[Py_LT] = {mx_less, "less than"},          [Py_LE] = {mx_less_equal, "less than or equal"},
-             [Py_EQ] = {mx_equal, "equal"},             [Py_NE] = {mx_not_equal, "not equal"},
-             [Py_GT] = {mx_greater, "greater than"},    [Py_GE] = {mx_greater_equal, "greater than or equal"}};
+  } ops[] = {[Py_LT] = {mx_less, "less than"},       [Py_LE] = {mx_less_equal, "less than or equal"},
+             [Py_EQ] = {mx_equal, "equal"},          [Py_NE] = {mx_not_equal, "not equal"},
+             [Py_GT] = {mx_greater, "greater than"}, [Py_GE] = {mx_greater_equal, "greater than or equal"}};
   if (op == Py_EQ || op == Py_NE) {
     const int comparable = is_comparable(a, b);
     if (comparable < 0) return NULL;
@@ -247,11 +251,10 @@ typedef struct {
 } Export;
 
 static const char *format_of(mx_dtype dtype) {
-  static const char *const formats[] = {[MX_BOOL] = "?",     [MX_UINT8] = "B",        [MX_UINT16] = "H",
-                                        [MX_UINT32] = "I",   [MX_UINT64] = "Q",       [MX_INT8] = "b",
-                                        [MX_INT16] = "h",    [MX_INT32] = "i",        [MX_INT64] = "q",
-                                        [MX_FLOAT16] = "e",  [MX_FLOAT32] = "f",      [MX_FLOAT64] = "d",
-                                        [MX_BFLOAT16] = "bfloat16", [MX_COMPLEX64] = "Zf"};
+  static const char *const formats[] = {
+      [MX_BOOL] = "?",    [MX_UINT8] = "B",   [MX_UINT16] = "H",          [MX_UINT32] = "I",    [MX_UINT64] = "Q",
+      [MX_INT8] = "b",    [MX_INT16] = "h",   [MX_INT32] = "i",           [MX_INT64] = "q",     [MX_FLOAT16] = "e",
+      [MX_FLOAT32] = "f", [MX_FLOAT64] = "d", [MX_BFLOAT16] = "bfloat16", [MX_COMPLEX64] = "Zf"};
   return formats[dtype];
 }
 

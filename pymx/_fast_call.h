@@ -37,9 +37,8 @@ enum { TAG_ARRAY = 0, TAG_TUPLE = 1, TAG_LIST = 2 };
 
 /* The base of compile.py's CompiledFunction. */
 typedef struct {
-  PyObject_HEAD
-  mx_function function;
-  bool is_plain;       /* captures nothing: only the arguments decide */
+  PyObject_HEAD mx_function function;
+  bool is_plain; /* captures nothing: only the arguments decide */
   PyObject *array_class;
 } CompiledObject;
 
@@ -129,9 +128,12 @@ static PyObject *compiled_handle(PyObject *self, void *closure) {
 static PyObject *make_compiled_base(void) {
   static PyMethodDef methods[] = {{"_setup", compiled_setup, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
   static PyGetSetDef getters[] = {{"_handle", compiled_handle, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
-  static PyType_Slot slots[] = {{Py_tp_call, (void *)compiled_call},         {Py_tp_traverse, (void *)compiled_traverse},
-                                {Py_tp_clear, (void *)compiled_clear},       {Py_tp_dealloc, (void *)compiled_dealloc},
-                                {Py_tp_methods, methods},                    {Py_tp_getset, getters},
+  static PyType_Slot slots[] = {{Py_tp_call, (void *)compiled_call},
+                                {Py_tp_traverse, (void *)compiled_traverse},
+                                {Py_tp_clear, (void *)compiled_clear},
+                                {Py_tp_dealloc, (void *)compiled_dealloc},
+                                {Py_tp_methods, methods},
+                                {Py_tp_getset, getters},
                                 {0, NULL}};
   static PyType_Spec spec = {"pymx.CompiledBase", sizeof(CompiledObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};

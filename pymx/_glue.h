@@ -3,13 +3,13 @@
  *
  * Every builtin gets, as its module, a list whose only item is this interpreter's class array: what handles of arrays
  * are wrapped in. Python code can run only while arguments are converted, never inside a library call. */
+// clang-format off: each needs those before it
 #include "_convert.h"
 #include "_fast_array.h"
-
 #include "_builtins.h"
-
 #include "_exchange.h"
 #include "_fast_call.h"
+// clang-format on
 
 #define FASTCALL(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
 static PyMethodDef builtins[] = {PYMX_BUILTINS,

@@ -115,7 +115,7 @@ class array(BufferBase):
         dtype = self.dtype
         if dtype is complex64:
             pairs = fast.unflatten(
-                fast.view(fast.contiguous(self, False, None), float32._code, None), -1, (-1, 2), None
+                fast.view_dtype(fast.contiguous(self, False, None), float32._code, None), -1, (-1, 2), None
             )
             return _complex_rows(pairs.tolist(), self.ndim) if self.size else _empty_rows(self.shape)
         if dtype is bfloat16 or dtype._name == "float16":

@@ -174,7 +174,7 @@ def _from_ndarray(x: Any) -> array | None:
     name = str(x.dtype.name)
     if name == "bfloat16":  # of the package ml_dtypes
         found = fast.copy_buffer(x.view("uint16"), None)
-        return fast.view(found, 12, None)
+        return fast.view_dtype(found, 12, None)
     narrower = {"complex128": "complex64", "longdouble": "float32", "float128": "float32", "complex256": "complex64"}
     name = narrower.get(name, name)
     if name in ("bool", "complex64", "float16") or name in _TYPECODES:  # of the other byte order
@@ -241,5 +241,5 @@ def from_dlpack(x: Any, /, *, copy: bool | None = None) -> array:
     if found._dtype_code == float64._code:
         found = fast.astype(found, float32._code, None)
     if is_complex128:  # pairs of floats
-        found = fast.squeeze(fast.view(found, complex64._code, None), (-1,), None)
+        found = fast.squeeze(fast.view_dtype(found, complex64._code, None), (-1,), None)
     return found

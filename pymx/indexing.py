@@ -38,18 +38,28 @@ class _MaskAxis:
         self.indices, self.size = indices, size
 
 
+class _NewAxis:
+    """A new axis and the indices into it: what True and False stand for."""
+
+    __slots__ = ("indices",)
+
+    def __init__(self, chosen: bool) -> None:
+        self.indices: array = fast.array_new(bytes(4 * chosen), (int(chosen),), 7)
+
+
 class _Key:
     """A parsed key. Per axis of the array one of: an int, a slice, an array."""
 
-    __slots__ = ("entries", "order")
+    __slots__ = ("entries", "gap", "order")
 
-    def __init__(self, entries: list[Any], order: list[int | None]) -> None:
+    def __init__(self, entries: list[Any], order: list[int | _NewAxis | None], gap: int | None) -> None:
         self.entries = entries
+        self.gap = gap  # where in the order an ellipsis stands that stands for no axis, but separates index arrays
         self.order = order  # the key's items from left to right: the axis that they index, None for a new one
 
     @property
     def has_arrays(self) -> bool:
-        return any(isinstance(e, BufferBase) for e in self.entries)
+        return any(isinstance(e, BufferBase) for e in self.entries) or any(isinstance(e, _NewAxis) for e in self.order)
 
 
 # ---- parsing
@@ -58,20 +68,21 @@ class _Key:
 def _parse(x: array, key: Any) -> _Key:
     items = list(key) if isinstance(key, tuple) else [key]
     items = [new for item in items for new in _item(item)]
-    used = sum(item is not None and item is not Ellipsis for item in items)
+    used = sum(item is not None and item is not Ellipsis and not isinstance(item, _NewAxis) for item in items)
     ndim = x.ndim
     if used > ndim:
         raise OutOfRangeError(f"{used} indices are too many for an array with {ndim} dimensions")
     if sum(item is Ellipsis for item in items) > 1:
         raise OutOfRangeError("an index can have only one ellipsis")
     at = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
+    gap = at if at < len(items) and used == ndim else None
     items[at : at + 1] = [slice(None)] * (ndim - used)
     entries: list[Any] = []
-    order: list[int | None] = []
+    order: list[int | _NewAxis | None] = []
     shape = x.shape
     for item in items:
-        if item is None:
-            order.append(None)
+        if item is None or isinstance(item, _NewAxis):
+            order.append(item)
             continue
         axis = len(entries)
         if isinstance(item, _MaskAxis):
@@ -82,7 +93,7 @@ def _parse(x: array, key: Any) -> _Key:
             raise OutOfRangeError(f"index {item} is out of bounds for axis {axis} with size {shape[axis]}")
         order.append(axis)
         entries.append(item)
-    return _Key(entries, order)
+    return _Key(entries, order, gap)
 
 
 def _item(item: Any) -> Sequence[Any]:
@@ -90,7 +101,7 @@ def _item(item: Any) -> Sequence[Any]:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return (item,)
     if isinstance(item, bool):  # a mask without dimensions
-        return None, fast.array_new(bytes(4 * item), (int(item),), 7)
+        return (_NewAxis(item),)
     if isinstance(item, numbers.Integral):
         return (int(item),)
     if isinstance(item, list):
@@ -103,7 +114,7 @@ def _item(item: Any) -> Sequence[Any]:
         raise OutOfRangeError(f"an array cannot be indexed by {type(item).__name__}")
     if found._dtype_code == bool_._code:
         if not found.ndim:
-            return None, nonzero(fast.reshape(found, (1,), None))[0]
+            return (_NewAxis(bool(found)),)
         return [_MaskAxis(i, n) for i, n in zip(nonzero(found), found.shape, strict=True)]
     if found._dtype_code > 8:
         raise OutOfRangeError(f"an array cannot be indexed by an array of {found.dtype}")
@@ -174,7 +185,7 @@ def get(x: array, key: Any) -> array:
     ints = [axis for axis, e in enumerate(parsed.entries) if isinstance(e, int)]
     if ints:
         out = fast.squeeze(out, ints, None)
-    kept = [axis for axis in parsed.order if axis is None or axis not in ints]
+    kept = [axis for axis in parsed.order if axis not in ints]
     new = [i for i, axis in enumerate(kept) if axis is None]
     if new:
         out = fast.expand_dims(out, new, None)
@@ -189,18 +200,20 @@ def _prepare(x: array, key: _Key) -> tuple[array, list[array], list[int], int]:
     their joint axes go in the result."""
     entries = [slice(None) if not isinstance(e, slice) else e for e in key.entries]
     base = _strided(x, entries)
-    new = [i for i, axis in enumerate(key.order) if axis is None]
+    new = [i for i, axis in enumerate(key.order) if not isinstance(axis, int)]
     if new:
         base = fast.expand_dims(base, new, None)
     arrays, axes = [], []
     for i, axis in enumerate(key.order):
-        entry = None if axis is None else key.entries[axis]
+        entry = key.entries[axis] if isinstance(axis, int) else axis.indices if axis else None
         if isinstance(entry, int):
             entry = fast.array_scalar(entry, 8)
         if isinstance(entry, BufferBase):
             arrays.append(entry)
             axes.append(i)
     together = axes == list(range(axes[0], axes[0] + len(axes)))
+    if key.gap is not None and axes[0] < key.gap <= axes[-1]:
+        together = False
     return base, arrays, axes, axes[0] if together else 0  # type: ignore[return-value]
 
 
@@ -231,7 +244,7 @@ def _scatter(x: array, key: _Key, value: array, mode: int) -> array:
     value = fast.expand_dims(value, [joint + i for i in axes], None)
     value = fast.astype(value, x._dtype_code, None)
     out = fast.scatter(base, arrays, value, axes, mode, None)
-    new = [i for i, axis in enumerate(key.order) if axis is None]
+    new = [i for i, axis in enumerate(key.order) if not isinstance(axis, int)]
     if new:
         out = fast.squeeze(out, new, None)
     entries = [e if isinstance(e, slice) else slice(None) for e in key.entries]
@@ -278,14 +291,14 @@ def updated(x: array, key: Any, value: Any, mode: int) -> array:
 
 def _aligned(key: _Key, value: array) -> array:
     """The value with one axis per axis of the array: size 1 for ints, and none for the key's new axes."""
-    kept = [axis for axis in key.order if axis is None or not isinstance(key.entries[axis], int)]
+    kept = [axis for axis in key.order if not (isinstance(axis, int) and isinstance(key.entries[axis], int))]
     if kept == list(range(len(key.entries))) and value.ndim <= len(kept):
         return value
     value = _drop_leading(value, len(kept))
     shape = [1] * (len(kept) - value.ndim) + list(value.shape)
     sizes = [1] * len(key.entries)
     for axis, n in zip(kept, shape, strict=True):
-        if axis is not None:
+        if isinstance(axis, int):
             sizes[axis] = n
         elif n != 1:
             raise ValueError(f"a value of shape {value.shape} cannot be assigned to a new axis of size 1")

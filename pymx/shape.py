@@ -220,7 +220,7 @@ def astype(a: array, dtype: Dtype, /, *, stream: StreamOrDevice = None) -> array
 
 def view(a: Any, dtype: Dtype, stream: StreamOrDevice = None) -> array:
     """The same bytes as another dtype; the last axis scales with the item size. ValueError if it does not divide."""
-    return fast.view(to_array(a), dtype._code, stream)
+    return fast.view_dtype(to_array(a), dtype._code, stream)
 
 
 def contiguous(a: array, /, allow_col_major: bool = False, *, stream: StreamOrDevice = None) -> array:

@@ -53,7 +53,8 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_random_multivariate_normal(mx_array *out,
                                                                   mx_array MX_OPTIONAL key,
                                                                   mx_stream MX_OPTIONAL stream);
 
-/* Uniform integers in [low, high). DTYPE unless integer or bool. */
+/* Uniform integers in [low, high), up to a bias of (high - low) / 2^bits: 64 bits for 64-bit dtypes, else 32. DTYPE
+ * unless integer or bool. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_random_randint(mx_array *out, mx_array low, mx_array high, const int64_t *shape,
                                                       size_t n_shape, mx_dtype dtype, mx_array MX_OPTIONAL key,
                                                       mx_stream MX_OPTIONAL stream);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <new>
@@ -84,6 +85,13 @@ class SmallVector {
     clear();
     reserve(items.size());
     for (const T &item : items) push_back(item);
+  }
+  void append(const T *items, size_t n)
+    requires std::is_trivially_copyable_v<T>
+  {
+    reserve(size_ + n);
+    if (n) std::memcpy(data_ + size_, items, n * sizeof(T));
+    size_ += static_cast<uint32_t>(n);
   }
   void insert(size_t at, const T &value) {
     push_back(value);

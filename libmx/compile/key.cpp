@@ -1,7 +1,6 @@
 #include "compile/key.hpp"
 
 #include <cstdlib>
-#include <cstring>
 
 namespace mx {
 namespace {
@@ -14,22 +13,18 @@ size_t hash_mask() noexcept {
 
 }  // namespace
 
-void Key::put(int64_t x) {
-  const size_t at = bytes_.size();
-  bytes_.resize(at + sizeof x);
-  std::memcpy(bytes_.data() + at, &x, sizeof x);
-}
+void Key::put(const void *data, size_t n) { bytes_.append(static_cast<const char *>(data), n); }
 
 Key::Key(std::span<const Value> inputs, std::string_view host_key, bool shapeless) {
   bytes_.reserve(host_key.size() + 32 + inputs.size() * 40);
   put(static_cast<int64_t>(host_key.size()));
-  for (char c : host_key) bytes_.push_back(c);
+  put(host_key.data(), host_key.size());
   put(static_cast<int64_t>(inputs.size()));
   for (const Value &input : inputs) {
     const Spec &spec = spec_of(input);
     put(static_cast<int64_t>(spec.dtype) << 32 | static_cast<int64_t>(spec.shape.size()));
     if (shapeless) continue;
-    for (int64_t size : spec.shape) put(size);
+    put(spec.shape.data(), spec.shape.size() * sizeof(int64_t));
   }
 }
 

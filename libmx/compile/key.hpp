@@ -15,7 +15,8 @@ class Key {
   std::string_view bytes() const noexcept { return {bytes_.data(), bytes_.size()}; }
 
  private:
-  void put(int64_t x);
+  void put(const void *data, size_t n);
+  void put(int64_t x) { put(&x, sizeof x); }
   SmallVector<char, 192> bytes_;
 };
 

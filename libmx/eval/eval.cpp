@@ -24,24 +24,35 @@ bool done(std::span<const Value> values) noexcept {
   throw;
 }
 
+void submit(Ref<evaluation::RegionTask> task) {
+  try {
+    task->prepare();
+    task->stream().submit(task);
+  } catch (...) {
+    refuse(*task);
+  }
+}
+
 // Claims and submits the regions of a walk; false if another thread claimed part of the graph meanwhile.
 bool submit(evaluation::Walk &walk) {
   for (const auto &region : walk.regions) {
     Ref<evaluation::RegionTask> task = evaluation::RegionTask::claim(walk, region);
     if (!task) return false;
     if (&region == &walk.regions.back()) walk.nodes.clear();  // so that leaves can be donated
-    try {
-      task->prepare();
-      task->stream().submit(task);
-    } catch (...) {
-      refuse(*task);
-    }
+    submit(std::move(task));
   }
   return true;
 }
 
 bool start(std::span<const Value> values, size_t max_nodes) {
   while (!done(values)) {
+    if (values.size() == 1) {
+      require_running();
+      if (Ref<evaluation::RegionTask> task = evaluation::RegionTask::claim_lone(values[0].node)) {
+        submit(std::move(task));
+        break;
+      }
+    }
     evaluation::Walk walk;
     if (!evaluation::walk(values, max_nodes, walk)) return false;
     if (walk.regions.empty()) break;  // all that is left is pending elsewhere

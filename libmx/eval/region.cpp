@@ -1,10 +1,10 @@
 #include "eval/region.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/status.hpp"
 #include "eval/callable.hpp"
+#include "eval/program_cache.hpp"
 #include "runtime/lock.hpp"
 
 namespace mx::evaluation {
@@ -28,7 +28,7 @@ class GraphTask final : public RegionTask {
  private:
   void lower_now(std::span<const Value> leaves) {
     for (size_t i = 0; i < leaves.size(); i++) graph.leaves[i] = leaves[i].node->output(leaves[i].index).layout;
-    program_ = lower::lower(std::move(graph));
+    program_ = program_for(std::move(graph));
   }
 
   std::vector<Output> compute(std::vector<Value> leaves) override {
@@ -43,7 +43,7 @@ class GraphTask final : public RegionTask {
     return program_->run(std::move(buffers));
   }
 
-  std::optional<lower::Program> program_;
+  std::shared_ptr<const lower::Program> program_;
 };
 
 // One compiled call.
@@ -112,6 +112,23 @@ class GraphBuilder {
   std::vector<std::pair<uint64_t, uint32_t>> outside_;  // walk index, output -> graph node
 };
 
+// One node over leaves, one leaf for each input.
+lower::Graph lone_graph(const Node &node, std::span<const Value> inputs) {
+  lower::Graph graph;
+  graph.nodes.reserve(inputs.size() + 1);
+  lower::GraphNode copy;
+  for (const Value &input : inputs) copy.inputs.push_back({graph.add_leaf(spec_of(input)), 0});
+  copy.op = node.op;
+  copy.attrs = node.attrs;
+  copy.payload = node.payload;
+  for (uint32_t k = 0; k < node.n_outputs; k++) {
+    copy.specs.push_back(node.spec(k));
+    graph.outputs.push_back({static_cast<uint32_t>(inputs.size()), k});
+  }
+  graph.nodes.push_back(std::move(copy));
+  return graph;
+}
+
 Ref<RegionTask> copy_region(const Walk &walk, std::span<const uint32_t> region) {
   const WalkNode &first = walk.nodes[region[0]];
   if (first.node->op == OpCode::compiled_call) {
@@ -127,30 +144,27 @@ Ref<RegionTask> copy_region(const Walk &walk, std::span<const uint32_t> region) 
 
 }  // namespace
 
+// All or nothing, one thread at a time: so what a region waits for was always claimed before it, and regions of several
+// threads cannot wait for each other in a circle.
+bool RegionTask::claim_targets() {
+  SmallVector<SmallVector<Value, 2>, 2> dropped(targets_.size());  // the nodes' inputs; freed outside the lock
+  Lock &lock = lock_for(LockRank::claims);
+  lock.lock();
+  bool all = true;
+  for (const Ref<Node> &node : targets_) all &= node->state() == NodeState::lazy;
+  if (all)
+    for (size_t k = 0; k < targets_.size(); k++) targets_[k]->claim(event, dropped[k]);
+  lock.unlock();
+  if (!all) targets_.clear();
+  return all;
+}
+
 Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
   Ref<RegionTask> task = copy_region(walk, region);
   task->stream_ = Ref<Stream>::share(walk.nodes[region[0]].stream);
-  std::vector<uint32_t> needed;
   for (uint32_t i : region)
-    if (walk.nodes[i].needed) needed.push_back(i);
-  std::vector<SmallVector<Value, 2>> dropped(needed.size());  // inputs of the claimed nodes; freed outside the lock
-  task->targets_.reserve(needed.size());
-  for (uint32_t i : needed) task->targets_.push_back(walk.nodes[i].node);
-  {
-    // All or nothing, one thread at a time: so what a region waits for was always claimed before it, and regions of
-    // several threads cannot wait for each other in a circle.
-    Lock &lock = lock_for(LockRank::claims);
-    lock.lock();
-    bool all = true;
-    for (const Ref<Node> &node : task->targets_) all &= node->state() == NodeState::lazy;
-    if (all)
-      for (size_t k = 0; k < needed.size(); k++) task->targets_[k]->claim(task->event, dropped[k]);
-    lock.unlock();
-    if (!all) {
-      task->targets_.clear();
-      return {};
-    }
-  }
+    if (walk.nodes[i].needed) task->targets_.push_back(walk.nodes[i].node);
+  if (!task->claim_targets()) return {};
   task->add_leaf_events(walk, region);
   for (uint32_t i : region) {
     WalkNode &w = walk.nodes[i];
@@ -161,6 +175,26 @@ Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) 
     if (!w.needed) w.node = {};
   }
   return task;
+}
+
+Ref<RegionTask> RegionTask::claim_lone(const Ref<Node> &node) {
+  Node::Snapshot snapshot = node->snapshot();
+  if (snapshot.state != NodeState::lazy || node->op == OpCode::placeholder) return {};
+  for (const Value &input : snapshot.inputs)
+    if (input.node->state() != NodeState::done) return {};
+  Ref<RegionTask> task;
+  if (node->op == OpCode::compiled_call) {
+    task = make_ref<CallTask>(*node);
+  } else {
+    auto graph_task = make_ref<GraphTask>();
+    graph_task->graph = lone_graph(*node, snapshot.inputs);
+    task = std::move(graph_task);
+  }
+  task->leaves_.assign(std::make_move_iterator(snapshot.inputs.begin()),
+                       std::make_move_iterator(snapshot.inputs.end()));
+  task->stream_ = stream_or_default(node->stream.get());
+  task->targets_.push_back(node);
+  return task->claim_targets() ? task : Ref<RegionTask>();
 }
 
 void RegionTask::add_leaf_events(const Walk &walk, std::span<const uint32_t> region) {

@@ -14,6 +14,10 @@ class RegionTask : public Task {
   // then nothing was claimed and the graph must be walked again.
   static Ref<RegionTask> claim(Walk &walk, std::span<const uint32_t> region);
 
+  // The task of a single node whose inputs all have their values, without a walk. Null if it is not such a node, or
+  // another thread claimed it first.
+  static Ref<RegionTask> claim_lone(const Ref<Node> &node);
+
   // Lowers now if that is cheap and all leaves have their values, to find out whether the task is small.
   virtual void prepare() = 0;
   void execute() final;
@@ -26,6 +30,7 @@ class RegionTask : public Task {
   std::vector<Value> leaves_;
 
  private:
+  bool claim_targets();
   void add_leaf_events(const Walk &walk, std::span<const uint32_t> region);
   Ref<Stream> stream_;
   std::vector<Ref<Node>> targets_;

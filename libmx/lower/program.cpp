@@ -88,8 +88,8 @@ class Run {
 
   const Program &program_;
   std::vector<Leaf> leaves_;
-  std::vector<char *> bases_;
-  std::vector<Ref<Buffer>> owned_;
+  SmallVector<char *, 8> bases_;
+  SmallVector<Ref<Buffer>, 8> owned_;
   Ref<Buffer> arena_;
 };
 

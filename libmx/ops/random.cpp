@@ -157,22 +157,22 @@ Value multivariate_normal(const Value &mean, const Value &cov, List shape, DType
 Value randint(const Value &low, const Value &high, List shape, DType d, const Value *key, const StreamRef &s) {
   if (is_inexact(d)) bad_dtype("randint", d, "integers and bool");
   need_fit(low, shape, "randint"), need_fit(high, shape, "randint");
-  // 64-bit ranges need 64-bit draws; the remainder of 32 bits is what MLX draws for the others
-  const bool wide = itemsize(d) == 8;
   const DType work = d == DType::uint64 ? DType::uint64 : DType::int64;
   const Value from = astype(low, work, s), to = astype(high, work, s);
-  const Value one = scalar(1, work), gap = subtract(to, from, s);
-  if (wide) {
+  // read as unsigned, a difference that wrapped around is right
+  const Value gap = where(less(from, to, s), subtract(to, from, s), scalar(1, work), s);
+  const Value range = astype(gap, DType::uint64, s);
+  Value offset;
+  if (itemsize(d) == 8) {
     Dims pairs(shape.begin(), shape.end());
     pairs.push_back(2);
-    const Value bits = squeeze(view_dtype(random_bits(pairs, 4, key, s), DType::uint64, s), List(Dims{-1}), s);
-    // read as unsigned, a difference that wrapped around is right
-    const Value range = astype(where(less(from, to, s), gap, one, s), DType::uint64, s);
-    const Value offset = remainder(bits, range, s);
-    return astype(add(astype(offset, work, s), from, s), d, s);
+    const Value bits = view_dtype(random_bits(pairs, 4, key, s), DType::uint64, s);
+    offset = remainder(squeeze(bits, List(Dims{-1}), s), range, s);
+  } else {  // the upper half of bits * range
+    const Value bits = astype(random_bits(shape, 4, key, s), DType::uint64, s);
+    offset = right_shift(multiply(bits, range, s), scalar(32, DType::uint64), s);
   }
-  const Value bits = astype(random_bits(shape, 4, key, s), work, s);
-  return astype(add(remainder(bits, maximum(gap, one, s), s), from, s), d, s);
+  return astype(add(astype(offset, work, s), from, s), d, s);
 }
 
 Value bernoulli(const Value &p, const std::optional<List> &shape, const Value *key, const StreamRef &s) {

@@ -228,7 +228,7 @@ static void ending_threads() {
 }
 
 int main() {
-  CHECK(status_of([] { shutdown(static_cast<mx_shutdown_policy>(9), 0); }) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(status_of([] { shutdown(static_cast<mx_shutdown_policy>(3), 0); }) == MX_ERROR_INVALID_ARGUMENT);
   finish();
   finish_without_threads();
   cancel();

@@ -159,6 +159,7 @@ def test_export_shares_memory_and_owns_it():
 
 
 def test_export_outlives_the_array():
+    gc.collect()
     before = mx.handle_count()
     a = mx.array([1, 2, 3])
     view, alive = memoryview(a), weakref.ref(a)
@@ -399,6 +400,7 @@ def test_await():
 def test_nothing_leaks():
     a = mx.array([1.0, 2.0])
     mx.eval(a)
+    gc.collect()
     before = mx.handle_count()
     for _ in range(10):
         b = (a + 1) * 2 - a

@@ -88,8 +88,9 @@ def test_cross():
 def test_shape_and_dtype_errors(name):
     with pytest.raises(ValueError):
         getattr(la, name)(mx.zeros((3,)))
-    with pytest.raises(ValueError):
-        getattr(la, name)(mx.zeros((3, 3), mx.int32))
+    if name != "det":  # converts integers
+        with pytest.raises(ValueError):
+            getattr(la, name)(mx.zeros((3, 3), mx.int32))
     if name != "lu":
         with pytest.raises(ValueError):
             getattr(la, name)(mx.zeros((2, 3)))

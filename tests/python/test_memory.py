@@ -54,6 +54,8 @@ def test_memory_limit():
     assert mx.get_memory_limit() == active + 1_000_000
     with pytest.raises(MemoryError):
         mx.eval(mx.zeros((1_000_000,)) + 1)
+    with pytest.raises(MemoryError):
+        mx.synchronize()  # reports each failure once, too
     mx.set_memory_limit(before)
     assert (mx.zeros((1_000_000,)) + 1).sum().item() == 1_000_000
     assert mx.set_wired_limit(0) == 0

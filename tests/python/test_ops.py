@@ -149,8 +149,7 @@ def run(f, *args):
     eager = f(*args)
     compiled = mx.compile(f)(*args)
     assert eager.dtype is compiled.dtype
-    a, b = np.array(eager), np.array(compiled)
-    assert a.shape == b.shape and a.tobytes() == b.tobytes()
+    assert eager.shape == compiled.shape and bytes(eager) == bytes(compiled)
     return eager
 
 
@@ -165,7 +164,12 @@ def test_unary(name, dtype):
     for layout in LAYOUTS.values():
         out = run(getattr(mx, name), layout(mx.array(x, mx_dtype(dtype))))
         expected = np.asarray(reference(layout(x)))
-        check(out, expected.astype(np.array(out).dtype), dtype, exact=not (name == "abs" and dtype == "complex64"))
+        check(
+            out,
+            expected.astype(np.array(out).dtype),
+            dtype,
+            exact=not (name in ("abs", "square") and dtype == "complex64"),
+        )
 
 
 @pytest.mark.parametrize(("name", "dtype"), cases(INEXACT))
@@ -221,7 +225,7 @@ def test_shapes_that_do_not_fit_name_both():
         mx.broadcast_shapes((2,), (3,))
 
 
-@pytest.mark.parametrize(("a", "b"), itertools.product(ALL, ALL))
+@pytest.mark.parametrize(("a", "b"), list(itertools.product(ALL, ALL)))
 def test_promotion_matches_result_type(a, b):
     x, y = mx.ones((2,), mx_dtype(a)), mx.ones((2,), mx_dtype(b))
     assert (x + y).dtype is mx.result_type(x, y) is mx.result_type(y, x)

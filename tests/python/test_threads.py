@@ -162,6 +162,7 @@ def test_signal_handlers_run_during_waits():
 
 def test_failures_reach_everyone_who_asks():
     x = mx.zeros((2,))
+    mx.eval(x)
     limit = mx.set_memory_limit(mx.get_active_memory() + 1000)
     try:
         bad = mx.zeros((1_000_000,)) + x[0]

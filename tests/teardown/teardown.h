@@ -2,7 +2,6 @@
  * exit status, that stderr is empty, and that it takes at most 1.2 s after the stamp that `leaving` prints. */
 #ifndef TEARDOWN_H
 #define TEARDOWN_H
-#define _GNU_SOURCE
 #include <mx/mx.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -11,11 +11,12 @@ inline double reciprocal_exp_sum(double x) {  // sigmoid
   const double e = exp(x);
   return e / (1 + e);
 }
+// The difference of the arguments is the exponent of e, so its rounding must not be that of the result's type.
 inline double log_add_exp(double a, double b) {
   if (a != a || b != b) return a + b;
   if (a == b) return isinf(a) ? a : a + M_LN2;
-  const double high = a > b ? a : b, low = a > b ? b : a;
-  return high + log1p(exp(low - high));
+  const long double high = a > b ? a : b, low = a > b ? b : a;
+  return static_cast<double>(high + log1pl(expl(low - high)));
 }
 // The sign of the divisor, also for a zero.
 inline double modulo(double a, double b) {

@@ -95,8 +95,8 @@ MX_INLINE F exp_nonpositive(F x) {
   p = fma(p, r, splat(0x1.55549p-3f));
   p = fma(p, r, splat(0x1.fffffcp-2f));
   const F y = fma(p, r * r, r) + 1.0f;
-  const I exponent = reinterpret_cast<I>(t) << 23;
-  const F scaled = reinterpret_cast<F>(reinterpret_cast<I>(y) + exponent);
+  // Unsigned: far below the range the sum wraps, and is not used.
+  const F scaled = reinterpret_cast<F>(reinterpret_cast<U>(y) + (reinterpret_cast<U>(t) << 23));
   const F flushed = x < -87.33654f ? F{} : scaled;
   return x != x ? x : flushed;
 }
