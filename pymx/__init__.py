@@ -2,7 +2,7 @@
 """pymx: lazily evaluated arrays on libmx, with the surface of mlx.core. `import pymx as mx`."""
 
 import math as _math
-from pathlib import Path as _Path
+import os as _os
 
 from . import cuda as cuda
 from . import fast as fast
@@ -46,12 +46,12 @@ __version__ = f"{_fast.version() >> 16}.{_fast.version() & 0xFFFF}.0"
 
 def get_include() -> str:
     """The folder to put on a C compiler's include path."""
-    return str(_Path(__file__).parent / "include")
+    return _os.path.join(_os.path.dirname(__file__), "include")
 
 
 def get_library_dir() -> str:
     """The folder that holds libmx.so."""
-    return str(_Path(__file__).parent / "lib")
+    return _os.path.join(_os.path.dirname(__file__), "lib")
 
 
 def isa() -> str:

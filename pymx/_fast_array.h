@@ -260,7 +260,11 @@ static const char *format_of(mx_dtype dtype) {
 
 /* Pins; waits in slices, in Python, so that signals get through. */
 static int pin_array(PyObject *self, Export *out) {
-  mx_status status = mx_array_try_pin(&out->pin, &out->view, handle_of(self));
+  const mx_array handle = handle_of(self);
+  bool done;
+  mx_status status = mx_array_try_pin(&out->pin, &out->view, handle);
+  if (status == MX_ERROR_TIMEOUT && !mx_eval_inline(&done, &handle, 1) && done)
+    status = mx_array_try_pin(&out->pin, &out->view, handle);
   if (status == MX_ERROR_TIMEOUT) {
     PyObject *done = PyObject_CallMethod(self, "_wait", NULL);
     if (!done) return 0;
@@ -312,6 +316,9 @@ static void release_buffer(PyObject *self, Py_buffer *buffer) {
   PyMem_Free(export);
 }
 
+static PyObject *array_subscript(PyObject *self, PyObject *source);
+static int array_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
+
 static PyObject *make_array_base(void) {
   static PyMethodDef methods[] = {{"_adopt", array_adopt, METH_O, NULL}, {NULL, NULL, 0, NULL}};
   static PyGetSetDef getters[] = {{"_h", get_handle, NULL, NULL, NULL},
@@ -332,6 +339,8 @@ static PyObject *make_array_base(void) {
                                 {Py_tp_richcompare, (void *)array_compare},
                                 {Py_tp_hash, (void *)array_hash},
                                 {Py_tp_dealloc, (void *)array_dealloc},
+                                {Py_mp_subscript, (void *)array_subscript},
+                                {Py_mp_ass_subscript, (void *)array_ass_subscript},
                                 {Py_tp_methods, methods},
                                 {Py_tp_getset, getters},
                                 {Py_bf_getbuffer, (void *)get_buffer},

@@ -1,5 +1,6 @@
 /* The hand-written part of the extension: the table of all builtins. Conversions are in _convert.h, the C part of class
- * array in _fast_array.h, evaluation and compiled calls in _fast_call.h, memory that goes in and out in _exchange.h.
+ * array in _fast_array.h (indexing in _fast_index.h, tolist in _fast_list.h), evaluation and compiled calls in
+ * _fast_call.h, memory that goes in and out in _exchange.h.
  *
  * Every builtin gets, as its module, a list whose only item is this interpreter's class array: what handles of arrays
  * are wrapped in. Python code can run only while arguments are converted, never inside a library call. */
@@ -9,6 +10,8 @@
 #include "_builtins.h"
 #include "_exchange.h"
 #include "_fast_call.h"
+#include "_fast_index.h"
+#include "_fast_list.h"
 // clang-format on
 
 #define FASTCALL(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
@@ -18,6 +21,7 @@ static PyMethodDef builtins[] = {PYMX_BUILTINS,
                                  {"set_array_class", py_set_array_class, METH_O, NULL},
                                  {"eval_now", py_eval_now, METH_O, NULL},
                                  {"item_now", py_item_now, METH_O, NULL},
+                                 {"tolist", py_tolist, METH_O, NULL},
                                  FASTCALL(copy_buffer),
                                  FASTCALL(borrow_buffer),
                                  FASTCALL(dlpack_export),

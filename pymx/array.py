@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from . import convert, indexing, ops, printing, shape
 from ._ffi import TIMEOUT, BufferBase, check, fast, lib
 from .device import StreamOrDevice
-from .dtype import DTYPES, Dtype, bfloat16, complex64, float32, integer, issubdtype
+from .dtype import DTYPES, Dtype, bfloat16, integer, issubdtype
 from .errors import DtypeError
 from .evaluate import wait
 
@@ -110,17 +110,7 @@ class array(BufferBase):
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python's numbers; a number for a 0-d array."""
-        if not self.shape:
-            return self.item()
-        dtype = self.dtype
-        if dtype is complex64:
-            pairs = fast.unflatten(
-                fast.view_dtype(fast.contiguous(self, False, None), float32._code, None), -1, (-1, 2), None
-            )
-            return _complex_rows(pairs.tolist(), self.ndim) if self.size else _empty_rows(self.shape)
-        if dtype is bfloat16 or dtype._name == "float16":
-            return fast.astype(self, float32._code, None).tolist()
-        return memoryview(self).tolist()
+        return fast.tolist(self)
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -164,10 +154,10 @@ class array(BufferBase):
 
     # ---- indexing
 
-    def __getitem__(self, key: Any) -> array:
-        return indexing.get(self, key)
+    def _getitem(self, key: Any) -> array:
+        return indexing.get(self, key)  # what C left over
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def _setitem(self, key: Any, value: Any) -> None:
         _assign(self, indexing.updated(self, key, value, indexing.ASSIGN))
 
     def __iter__(self) -> ArrayIterator:
@@ -305,16 +295,6 @@ class array(BufferBase):
     swapaxes = shape.swapaxes
     var = ops.var
     view = shape.view
-
-
-def _complex_rows(rows: Any, ndim: int) -> Any:
-    if ndim == 1:
-        return [complex(re, im) for re, im in rows]
-    return [_complex_rows(row, ndim - 1) for row in rows]
-
-
-def _empty_rows(shape: Sequence[int]) -> list[Any]:
-    return [_empty_rows(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
 
 
 class ArrayIterator:

@@ -53,6 +53,8 @@ def containers(*trees: Any) -> list[Any]:
     stack = list(trees)
     while stack:
         top = stack.pop()
+        if isinstance(top, (BufferBase, str, float, int)):  # most leaves, without a closer look
+            continue
         if isinstance(top, (dict, list)):
             if id(top) in found:
                 continue

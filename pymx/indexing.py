@@ -172,12 +172,6 @@ def _strided(x: array, entries: list[Any]) -> array:
 
 def get(x: array, key: Any) -> array:
     """x[key]."""
-    if key.__class__ is int:
-        shape = x.shape
-        if shape and -shape[0] <= key < shape[0]:
-            start, stop = [0] * len(shape), [_END] * len(shape)
-            start[0], stop[0] = key, key + 1 if key != -1 else _END
-            return fast.squeeze(fast.slice(x, start, stop, [1] * len(shape), None), (0,), None)
     parsed = _parse(x, key)
     if parsed.has_arrays:
         return _gather(x, parsed)

@@ -137,7 +137,7 @@ def _write(file: File, extension: str, save: Any, encode: Any, args: tuple[Any, 
         data = bytearray(size[0])
         check(lib.mx_array_read(ffi.from_buffer(data), len(data), out[0]))
     finally:
-        fast.array_free(out[0])
+        lib.mx_array_free(out[0])
     file.write(data)  # type: ignore[union-attr]
 
 

@@ -29,6 +29,10 @@ def register(
 def children_of(tree: Any) -> list[Any] | None:
     """What is inside a container, in order; None for a leaf."""
     cls = tree.__class__
+    if cls is dict:
+        return list(tree.values())
+    if cls is list or cls is tuple:
+        return list(tree)
     if cls in _registered:
         return list(_registered[cls][0](tree))
     if isinstance(tree, (list, tuple)):

@@ -114,20 +114,21 @@ Ref<Array> array_borrow(void *data, const int64_t *dims, size_t n_dims, const in
 
 Ref<Array> array_borrow_with(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
                              mx_dtype dtype, void (*destroy)(void *), void *payload) {
-  Ref<Buffer> buffer;
   Spec spec;
   Layout layout;
+  Extent e;
   try {
     spec = checked_spec(dims, n_dims, dtype, "array_borrow_with");
     layout.strides = checked_strides(spec, strides, n_strides, "array_borrow_with");
-    const Extent e = extent(spec, layout.strides, "array_borrow_with");
+    e = extent(spec, layout.strides, "array_borrow_with");
     require_not_closed();
-    layout.offset = -e.low;
-    buffer = borrow(static_cast<char *>(data) + e.low, static_cast<size_t>(e.high - e.low), destroy, payload);
   } catch (...) {
     if (destroy) destroy(payload);
     throw;
   }
+  layout.offset = -e.low;
+  // From here on borrow answers for the payload, also when it fails.
+  Ref<Buffer> buffer = borrow(static_cast<char *>(data) + e.low, static_cast<size_t>(e.high - e.low), destroy, payload);
   return wrap(make_done(std::move(spec), std::move(layout), std::move(buffer)));
 }
 

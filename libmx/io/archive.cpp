@@ -105,8 +105,7 @@ Value Archive::array(size_t i, Ref<Stream> stream) const {
     fail(MX_ERROR_INDEX, "archive_array: index %zu of %zu arrays", i, contents_.entries.size());
   const io::Entry &entry = contents_.entries[i];
   const Ref<Buffer> mapping = entry.source->mapping();
-  if (mapping && io::usable_in_place(entry, *mapping))
-    return make_done(entry.spec, io::layout_of(entry), mapping);
+  if (mapping && io::usable_in_place(entry, *mapping)) return make_done(entry.spec, io::layout_of(entry), mapping);
   Attrs attrs;
   attrs.put(static_cast<int64_t>(entry.offset)).put(std::span<const int64_t>(entry.spec.shape));
   attrs.put(entry.spec.dtype).put(entry.swap).put(entry.fortran);

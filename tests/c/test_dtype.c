@@ -17,11 +17,14 @@ static void test_promotion(void) {
   static const struct {
     mx_dtype a, b, both;
   } rows[] = {
-      {MX_BOOL, MX_BOOL, MX_BOOL},          {MX_BOOL, MX_INT8, MX_INT8},           {MX_UINT8, MX_INT8, MX_INT16},
-      {MX_UINT8, MX_INT16, MX_INT16},       {MX_UINT16, MX_INT8, MX_INT32},        {MX_UINT32, MX_INT32, MX_INT64},
-      {MX_UINT64, MX_INT8, MX_FLOAT32},     {MX_UINT64, MX_INT64, MX_FLOAT32},     {MX_UINT64, MX_UINT8, MX_UINT64},
-      {MX_INT64, MX_FLOAT16, MX_FLOAT16},   {MX_FLOAT16, MX_BFLOAT16, MX_FLOAT32}, {MX_FLOAT16, MX_FLOAT32, MX_FLOAT32},
-      {MX_FLOAT64, MX_FLOAT32, MX_FLOAT64}, {MX_FLOAT64, MX_COMPLEX64, MX_COMPLEX64}, {MX_BOOL, MX_FLOAT16, MX_FLOAT16},
+      {MX_BOOL, MX_BOOL, MX_BOOL},           {MX_BOOL, MX_INT8, MX_INT8},
+      {MX_UINT8, MX_INT8, MX_INT16},         {MX_UINT8, MX_INT16, MX_INT16},
+      {MX_UINT16, MX_INT8, MX_INT32},        {MX_UINT32, MX_INT32, MX_INT64},
+      {MX_UINT64, MX_INT8, MX_FLOAT32},      {MX_UINT64, MX_INT64, MX_FLOAT32},
+      {MX_UINT64, MX_UINT8, MX_UINT64},      {MX_INT64, MX_FLOAT16, MX_FLOAT16},
+      {MX_FLOAT16, MX_BFLOAT16, MX_FLOAT32}, {MX_FLOAT16, MX_FLOAT32, MX_FLOAT32},
+      {MX_FLOAT64, MX_FLOAT32, MX_FLOAT64},  {MX_FLOAT64, MX_COMPLEX64, MX_COMPLEX64},
+      {MX_BOOL, MX_FLOAT16, MX_FLOAT16},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     mx_dtype d;
@@ -69,11 +72,11 @@ static void test_rounding(void) {
   static const struct {
     double value;
     uint16_t half, bfloat;
-  } rows[] = {{1.0, 0x3c00, 0x3f80},       {-2.0, 0xc000, 0xc000},     {65504.0, 0x7bff, 0x4780},
-              {65519.9, 0x7bff, 0x4780},   {65520.0, 0x7c00, 0x4780},  {0x1p-24, 0x0001, 0x3380},
-              {0x1p-25, 0x0000, 0x3300},   {0x1.8p-25, 0x0001, 0x3340}, {0x1.002p0, 0x3c00, 0x3f80},
-              {0x1.0020001p0, 0x3c01, 0x3f80}, {0x1.01p0, 0x3c04, 0x3f80}, {0x1.010001p0, 0x3c04, 0x3f81},
-              {0x1.ffp127, 0x7c00, 0x7f80}, {INFINITY, 0x7c00, 0x7f80}, {0x1p-133, 0x0000, 0x0001}};
+  } rows[] = {{1.0, 0x3c00, 0x3f80},           {-2.0, 0xc000, 0xc000},      {65504.0, 0x7bff, 0x4780},
+              {65519.9, 0x7bff, 0x4780},       {65520.0, 0x7c00, 0x4780},   {0x1p-24, 0x0001, 0x3380},
+              {0x1p-25, 0x0000, 0x3300},       {0x1.8p-25, 0x0001, 0x3340}, {0x1.002p0, 0x3c00, 0x3f80},
+              {0x1.0020001p0, 0x3c01, 0x3f80}, {0x1.01p0, 0x3c04, 0x3f80},  {0x1.010001p0, 0x3c04, 0x3f81},
+              {0x1.ffp127, 0x7c00, 0x7f80},    {INFINITY, 0x7c00, 0x7f80},  {0x1p-133, 0x0000, 0x0001}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     uint16_t bits;
     mx_array x;

@@ -3,7 +3,8 @@
 
 static void test_norms(void) {
   mx_array x = array(MX_FLOAT32, D(2, 4), V(1, 2, 3, 4, 0, 1, 0, 1)), w = array(MX_FLOAT32, D(4), V(1, 2, 1, 0.5)),
-           b = array(MX_FLOAT32, D(4), V(0, 1, 0, 0)), h = array(MX_BFLOAT16, D(2), V(3, 4)), i = array(MX_INT32, D(4), V(1, 2, 3, 4));
+           b = array(MX_FLOAT32, D(4), V(0, 1, 0, 0)), h = array(MX_BFLOAT16, D(2), V(3, 4)),
+           i = array(MX_INT32, D(4), V(1, 2, 3, 4));
   expect(OP(mx_fast_layer_norm(&out, x, w, b, 1e-5, NULL)), MX_FLOAT32, D(2, 4),
          V(-1.3416355, 0.1055763, 0.4472118, 0.6708177, -0.9999800, 2.9999600, -0.9999800, 0.4999900));
   expect(OP(mx_fast_layer_norm(&out, x, NULL, NULL, 1e-5, NULL)), MX_FLOAT32, D(2, 4),
@@ -26,8 +27,9 @@ static void test_norms(void) {
 }
 
 static void test_rope(void) {
-  mx_array x = array(MX_FLOAT32, D(1, 2, 4), V(0, 1, 2, 3, 4, 5, 6, 7)), zero = number(MX_INT32, 0), one = array(MX_INT32, D(1), V(1)),
-           freqs = array(MX_FLOAT32, D(2), V(1, 10)), flat = array(MX_FLOAT32, D(2, 4), V(0, 1, 2, 3, 4, 5, 6, 7));
+  mx_array x = array(MX_FLOAT32, D(1, 2, 4), V(0, 1, 2, 3, 4, 5, 6, 7)), zero = number(MX_INT32, 0),
+           one = array(MX_INT32, D(1), V(1)), freqs = array(MX_FLOAT32, D(2), V(1, 10)),
+           flat = array(MX_FLOAT32, D(2, 4), V(0, 1, 2, 3, 4, 5, 6, 7));
   expect(OP(mx_fast_rope(&out, x, 4, false, 100, 1, one, NULL, NULL)), MX_FLOAT32, D(1, 2, 4),
          V(-1.6829419, 0.6955039, 1.0806046, 3.0848460, -7.1203718, 3.5096474, 1.1403086, 7.8538127));
   expect(OP(mx_fast_rope(&out, x, 4, false, 0, 1, one, freqs, NULL)), MX_FLOAT32, D(1, 2, 4),
@@ -50,19 +52,21 @@ static void test_rope(void) {
 }
 
 static void test_attention(void) {
-  mx_array q = array(MX_FLOAT32, D(1, 1, 2, 2), V(1, 0, 0, 1)), k = array(MX_FLOAT32, D(1, 1, 3, 2), V(1, 1, 0, 2, 1, 0)),
+  mx_array q = array(MX_FLOAT32, D(1, 1, 2, 2), V(1, 0, 0, 1)),
+           k = array(MX_FLOAT32, D(1, 1, 3, 2), V(1, 1, 0, 2, 1, 0)),
            v = array(MX_FLOAT32, D(1, 1, 3, 2), V(1, 2, 3, 4, 5, 6)), keep = array(MX_BOOL, D(3), V(1, 0, 1)),
-           bias = array(MX_FLOAT32, D(3), V(0, 1, 2)), sinks = array(MX_FLOAT32, D(1), V(1)), wide = array(MX_FLOAT64, D(3), V(0, 1, 2));
+           bias = array(MX_FLOAT32, D(3), V(0, 1, 2)), sinks = array(MX_FLOAT32, D(1), V(1)),
+           wide = array(MX_FLOAT64, D(3), V(0, 1, 2));
   expect(OP(mx_fast_scaled_dot_product_attention(&out, q, k, v, 1, NULL, false, NULL, NULL)), MX_FLOAT32, D(1, 1, 2, 2),
          V(3, 4, 2.6906042, 3.6906042));
   expect(OP(mx_fast_scaled_dot_product_attention(&out, q, k, v, 1, NULL, true, NULL, NULL)), MX_FLOAT32, D(1, 1, 2, 2),
          V(1.5378829, 2.5378828, 2.6906042, 3.6906042));
-  expect(OP(mx_fast_scaled_dot_product_attention(&out, q, k, v, 0.5, keep, false, NULL, NULL)), MX_FLOAT32, D(1, 1, 2, 2),
-         V(3, 4, 2.5101628, 3.5101628));
-  expect(OP(mx_fast_scaled_dot_product_attention(&out, q, k, v, 0.5, bias, false, NULL, NULL)), MX_FLOAT32, D(1, 1, 2, 2),
-         V(4.2730026, 5.2730026, 3.6988969, 4.6988969));
-  expect(OP(mx_fast_scaled_dot_product_attention(&out, q, k, v, 1, NULL, false, sinks, NULL)), MX_FLOAT32, D(1, 1, 2, 2),
-         V(2.1092317, 2.8123090, 2.1615992, 2.9649875));
+  expect(OP(mx_fast_scaled_dot_product_attention(&out, q, k, v, 0.5, keep, false, NULL, NULL)), MX_FLOAT32,
+         D(1, 1, 2, 2), V(3, 4, 2.5101628, 3.5101628));
+  expect(OP(mx_fast_scaled_dot_product_attention(&out, q, k, v, 0.5, bias, false, NULL, NULL)), MX_FLOAT32,
+         D(1, 1, 2, 2), V(4.2730026, 5.2730026, 3.6988969, 4.6988969));
+  expect(OP(mx_fast_scaled_dot_product_attention(&out, q, k, v, 1, NULL, false, sinks, NULL)), MX_FLOAT32,
+         D(1, 1, 2, 2), V(2.1092317, 2.8123090, 2.1615992, 2.9649875));
   out = NULL;
   CHECK(mx_fast_scaled_dot_product_attention(&out, q, k, v, 1, keep, true, NULL, NULL) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(mx_fast_scaled_dot_product_attention(&out, q, k, bias, 1, NULL, false, NULL, NULL) == MX_ERROR_SHAPE);

@@ -78,7 +78,8 @@ static void test_along_axis(void) {
   expect(OP(mx_put_along_axis(&out, a, i, v, 1, NULL)), MX_INT32, D(2, 3), V(1, 2, 8, 9, 5, 6));
   expect(OP(mx_put_along_axis(&out, a, i, ten, 1, NULL)), MX_INT32, D(2, 3), V(1, 2, 10, 10, 5, 6));
   expect(OP(mx_put_along_axis(&out, a, flat, ten, MX_NO_AXIS, NULL)), MX_INT32, D(2, 3), V(10, 2, 3, 4, 5, 10));
-  expect(OP(mx_scatter_along_axis(&out, a, row, ten, 1, MX_UPDATE_ADD, NULL)), MX_INT32, D(2, 3), V(1, 22, 3, 4, 25, 6));
+  expect(OP(mx_scatter_along_axis(&out, a, row, ten, 1, MX_UPDATE_ADD, NULL)), MX_INT32, D(2, 3),
+         V(1, 22, 3, 4, 25, 6));
   out = NULL;
   CHECK(mx_take_along_axis(&out, a, flat, 1, NULL) == MX_ERROR_SHAPE);
   CHECK(mx_put_along_axis(&out, a, i, a, 1, NULL) == MX_ERROR_SHAPE);
@@ -96,8 +97,10 @@ static void test_gather_scatter(void) {
   mx_array a = six(), index[2] = {array(MX_INT32, D(2), V(0, 1)), array(MX_INT32, D(2), V(2, -3))};
   expect(OP(mx_gather(&out, a, index, 2, L(0, 1), L(1, 1), NULL)), MX_INT32, D(2, 1, 1), V(3, 4));
   expect(OP(mx_gather(&out, a, index, 1, L(0), L(1, -1), NULL)), MX_INT32, D(2, 1, 3), V(1, 2, 3, 4, 5, 6));
-  mx_array u = array(MX_INT32, D(2, 1, 1), V(10, 20)), same[2] = {array(MX_INT32, D(2), V(1, 1)), array(MX_INT32, D(2), V(1, 1))};
-  expect(OP(mx_scatter(&out, a, index, 2, u, L(0, 1), MX_UPDATE_ASSIGN, NULL)), MX_INT32, D(2, 3), V(1, 2, 10, 20, 5, 6));
+  mx_array u = array(MX_INT32, D(2, 1, 1), V(10, 20)),
+           same[2] = {array(MX_INT32, D(2), V(1, 1)), array(MX_INT32, D(2), V(1, 1))};
+  expect(OP(mx_scatter(&out, a, index, 2, u, L(0, 1), MX_UPDATE_ASSIGN, NULL)), MX_INT32, D(2, 3),
+         V(1, 2, 10, 20, 5, 6));
   expect(OP(mx_scatter(&out, a, same, 2, u, L(0, 1), MX_UPDATE_ADD, NULL)), MX_INT32, D(2, 3), V(1, 2, 3, 4, 35, 6));
   expect(OP(mx_scatter(&out, a, same, 2, u, L(0, 1), MX_UPDATE_ASSIGN, NULL)), MX_INT32, D(2, 3), V(1, 2, 3, 4, 20, 6));
   mx_array mask = array(MX_BOOL, D(2, 3), V(1, 0, 1, 0, 0, 1)), v = array(MX_INT32, D(3), V(7, 8, 9));

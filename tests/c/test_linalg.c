@@ -19,13 +19,15 @@ static void test_norm(void) {
   static const struct {
     mx_norm_kind kind;
     double ord, want;
-  } kinds[] = {{MX_NORM_DEFAULT, 0, 5.5677643}, {MX_NORM_ORD, 1, 7},         {MX_NORM_ORD, -1, 4},
+  } kinds[] = {{MX_NORM_DEFAULT, 0, 5.5677643}, {MX_NORM_ORD, 1, 7},          {MX_NORM_ORD, -1, 4},
                {MX_NORM_ORD, 2, 5.1877465},     {MX_NORM_ORD, -2, 2.0217040}, {MX_NORM_ORD, INFINITY, 7},
-               {MX_NORM_ORD, -INFINITY, 1},     {MX_NORM_FRO, 0, 5.5677643}, {MX_NORM_NUC, 0, 7.2094507}};
+               {MX_NORM_ORD, -INFINITY, 1},     {MX_NORM_FRO, 0, 5.5677643},  {MX_NORM_NUC, 0, 7.2094507}};
   mx_array a = rows(), cube = array(MX_FLOAT32, D(1, 1, 2), V(3, 4)), c = complex_array(D(1), V(3, 4));
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    expect(OP(mx_linalg_norm(&out, a, kinds[i].kind, kinds[i].ord, NULL, 0, false, NULL)), MX_FLOAT32, SCALAR, V(kinds[i].want));
-    expect(OP(mx_linalg_norm(&out, a, kinds[i].kind, kinds[i].ord, L(0, 1), true, NULL)), MX_FLOAT32, D(1, 1), V(kinds[i].want));
+    expect(OP(mx_linalg_norm(&out, a, kinds[i].kind, kinds[i].ord, NULL, 0, false, NULL)), MX_FLOAT32, SCALAR,
+           V(kinds[i].want));
+    expect(OP(mx_linalg_norm(&out, a, kinds[i].kind, kinds[i].ord, L(0, 1), true, NULL)), MX_FLOAT32, D(1, 1),
+           V(kinds[i].want));
   }
   expect(OP(mx_linalg_norm(&out, a, MX_NORM_ORD, 3, L(1), false, NULL)), MX_FLOAT32, D(3), V(2.0800838, 4.4979414, 1));
   expect(OP(mx_linalg_norm(&out, a, MX_NORM_ORD, 0, L(0), false, NULL)), MX_FLOAT32, D(2), V(2, 3));
@@ -99,7 +101,8 @@ static void test_inverses(void) {
   mx_array a = matrix(), l, t = array(MX_FLOAT64, D(2, 2), V(2, 9, 1, 4)), b = rows();
   CHECK(mx_linalg_cholesky(&l, a, false, NULL) == MX_OK);
   check_values(l, 9, (const double[]){2, 0, 0, 0.5, 1.6583124, 0, 1, -0.3015113, 1.9771417});
-  expect(OP(mx_linalg_cholesky(&out, a, true, NULL)), MX_FLOAT32, D(3, 3), V(2, 0.5, 1, 0, 1.6583124, -0.3015113, 0, 0, 1.9771417));
+  expect(OP(mx_linalg_cholesky(&out, a, true, NULL)), MX_FLOAT32, D(3, 3),
+         V(2, 0.5, 1, 0, 1.6583124, -0.3015113, 0, 0, 1.9771417));
   expect(OP(mx_linalg_cholesky_inv(&out, l, false, NULL)), MX_FLOAT32, D(3, 3), 9, inverse);
   expect(OP(mx_linalg_inv(&out, a, NULL)), MX_FLOAT32, D(3, 3), 9, inverse);
   expect(OP(mx_linalg_pinv(&out, a, NULL)), MX_FLOAT32, D(3, 3), 9, inverse);
@@ -152,8 +155,8 @@ static void test_eigen(void) {
 }
 
 static void test_cross(void) {
-  mx_array a = array(MX_INT32, D(2, 3), V(1, 0, 0, 0, 1, 0)), b = array(MX_INT32, D(3), V(0, 1, 0)), p = array(MX_FLOAT32, D(2), V(1, 2)),
-           q = array(MX_FLOAT32, D(2), V(3, 4));
+  mx_array a = array(MX_INT32, D(2, 3), V(1, 0, 0, 0, 1, 0)), b = array(MX_INT32, D(3), V(0, 1, 0)),
+           p = array(MX_FLOAT32, D(2), V(1, 2)), q = array(MX_FLOAT32, D(2), V(3, 4));
   expect(OP(mx_linalg_cross(&out, a, b, -1, NULL)), MX_INT32, D(2, 3), V(0, 0, 1, 0, 0, 0));
   expect(OP(mx_linalg_cross(&out, p, q, 0, NULL)), MX_FLOAT32, D(3), V(0, 0, -2));
   expect(OP(mx_linalg_cross(&out, p, b, 0, NULL)), MX_FLOAT32, D(3), V(0, 0, 1));
@@ -169,7 +172,8 @@ static void test_cross(void) {
 }
 
 static void test_errors(void) {
-  mx_array i = array(MX_INT32, D(2, 2), V(1, 2, 3, 4)), wide = rows(), v = array(MX_FLOAT32, D(2), V(1, 2)), a = matrix(), other;
+  mx_array i = array(MX_INT32, D(2, 2), V(1, 2, 3, 4)), wide = rows(), v = array(MX_FLOAT32, D(2), V(1, 2)),
+           a = matrix(), other;
   out = NULL;
   CHECK(mx_linalg_inv(&out, i, NULL) == MX_ERROR_DTYPE);
   CHECK(mx_linalg_inv(&out, wide, NULL) == MX_ERROR_SHAPE);

@@ -9,16 +9,45 @@ static void test_unary(void) {
     unary_fn fn;
     double x, want;
   } rows[] = {
-      {mx_abs, -2, 2},           {mx_sign, -3, -1},           {mx_negative, 3, -3},        {mx_positive, 4, 4},
-      {mx_square, -3, 9},        {mx_sqrt, 9, 3},             {mx_sqrt, -1, NAN},          {mx_rsqrt, 4, 0.5},
-      {mx_reciprocal, 4, 0.25},  {mx_exp, 1, 2.718281828},    {mx_expm1, 1e-6, 1e-6},      {mx_log, 2, 0.69314718},
-      {mx_log2, 8, 3},           {mx_log10, 1000, 3},         {mx_log1p, 1, 0.69314718},   {mx_sin, 1, 0.84147098},
-      {mx_cos, 1, 0.54030231},   {mx_tan, 1, 1.55740772},     {mx_arcsin, 0.5, 0.52359878}, {mx_arccos, 0.5, 1.04719755},
-      {mx_arctan, 1, 0.78539816}, {mx_sinh, 1, 1.17520119},   {mx_cosh, 1, 1.54308063},    {mx_tanh, 1, 0.76159416},
-      {mx_arcsinh, 1, 0.88137359}, {mx_arccosh, 2, 1.31695790}, {mx_arctanh, 0.5, 0.54930614}, {mx_degrees, 1, 57.2957795},
-      {mx_radians, 180, 3.14159265}, {mx_erf, 0.5, 0.52049988}, {mx_erfinv, 0.5, 0.47693628}, {mx_sigmoid, 0, 0.5},
-      {mx_floor, -1.5, -2},      {mx_ceil, -1.5, -1},         {mx_trunc, -1.5, -1},        {mx_conjugate, 2, 2},
-      {mx_real, 2, 2},           {mx_imag, 2, 0},             {mx_stop_gradient, 2, 2},
+      {mx_abs, -2, 2},
+      {mx_sign, -3, -1},
+      {mx_negative, 3, -3},
+      {mx_positive, 4, 4},
+      {mx_square, -3, 9},
+      {mx_sqrt, 9, 3},
+      {mx_sqrt, -1, NAN},
+      {mx_rsqrt, 4, 0.5},
+      {mx_reciprocal, 4, 0.25},
+      {mx_exp, 1, 2.718281828},
+      {mx_expm1, 1e-6, 1e-6},
+      {mx_log, 2, 0.69314718},
+      {mx_log2, 8, 3},
+      {mx_log10, 1000, 3},
+      {mx_log1p, 1, 0.69314718},
+      {mx_sin, 1, 0.84147098},
+      {mx_cos, 1, 0.54030231},
+      {mx_tan, 1, 1.55740772},
+      {mx_arcsin, 0.5, 0.52359878},
+      {mx_arccos, 0.5, 1.04719755},
+      {mx_arctan, 1, 0.78539816},
+      {mx_sinh, 1, 1.17520119},
+      {mx_cosh, 1, 1.54308063},
+      {mx_tanh, 1, 0.76159416},
+      {mx_arcsinh, 1, 0.88137359},
+      {mx_arccosh, 2, 1.31695790},
+      {mx_arctanh, 0.5, 0.54930614},
+      {mx_degrees, 1, 57.2957795},
+      {mx_radians, 180, 3.14159265},
+      {mx_erf, 0.5, 0.52049988},
+      {mx_erfinv, 0.5, 0.47693628},
+      {mx_sigmoid, 0, 0.5},
+      {mx_floor, -1.5, -2},
+      {mx_ceil, -1.5, -1},
+      {mx_trunc, -1.5, -1},
+      {mx_conjugate, 2, 2},
+      {mx_real, 2, 2},
+      {mx_imag, 2, 0},
+      {mx_stop_gradient, 2, 2},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     mx_array x = array(MX_FLOAT32, D(1), V(rows[i].x));
@@ -95,10 +124,20 @@ static void test_binary(void) {
     binary_fn fn;
     double a, b, want;
   } rows[] = {
-      {mx_add, 1, 2, 3},           {mx_subtract, 1, 2, -1},     {mx_multiply, 3, 2, 6},       {mx_divide, 1, 2, 0.5},
-      {mx_floor_divide, -7, 2, -4}, {mx_remainder, -7, 3, 2},   {mx_power, 2, 10, 1024},      {mx_maximum, 1, NAN, NAN},
-      {mx_minimum, 1, 2, 1},       {mx_hypot, 3, 4, 5},         {mx_copysign, 3, -1, -3},     {mx_arctan2, 1, 1, 0.78539816},
-      {mx_logaddexp, 0, 0, 0.69314718}, {mx_nextafter, 0, 1, 0},
+      {mx_add, 1, 2, 3},
+      {mx_subtract, 1, 2, -1},
+      {mx_multiply, 3, 2, 6},
+      {mx_divide, 1, 2, 0.5},
+      {mx_floor_divide, -7, 2, -4},
+      {mx_remainder, -7, 3, 2},
+      {mx_power, 2, 10, 1024},
+      {mx_maximum, 1, NAN, NAN},
+      {mx_minimum, 1, 2, 1},
+      {mx_hypot, 3, 4, 5},
+      {mx_copysign, 3, -1, -3},
+      {mx_arctan2, 1, 1, 0.78539816},
+      {mx_logaddexp, 0, 0, 0.69314718},
+      {mx_nextafter, 0, 1, 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     mx_array a = array(MX_FLOAT32, D(1), V(rows[i].a)), b = array(MX_FLOAT32, D(1), V(rows[i].b));
@@ -109,9 +148,9 @@ static void test_binary(void) {
   static const struct {
     binary_fn fn;
     double want[3]; /* for 1 ? 2, 2 ? 2, 2 ? 0 */
-  } comparisons[] = {{mx_equal, {0, 1, 0}},         {mx_not_equal, {1, 0, 1}},   {mx_less, {1, 0, 0}},
-                     {mx_less_equal, {1, 1, 0}},    {mx_greater, {0, 0, 1}},     {mx_greater_equal, {0, 1, 1}},
-                     {mx_logical_and, {1, 1, 0}},   {mx_logical_or, {1, 1, 1}},  {mx_logical_xor, {0, 0, 1}}};
+  } comparisons[] = {{mx_equal, {0, 1, 0}},       {mx_not_equal, {1, 0, 1}},  {mx_less, {1, 0, 0}},
+                     {mx_less_equal, {1, 1, 0}},  {mx_greater, {0, 0, 1}},    {mx_greater_equal, {0, 1, 1}},
+                     {mx_logical_and, {1, 1, 0}}, {mx_logical_or, {1, 1, 1}}, {mx_logical_xor, {0, 0, 1}}};
   mx_array a = array(MX_INT16, D(3), V(1, 2, 2)), b = array(MX_FLOAT32, D(3), V(2, 2, 0));
   for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
     expect(OP(comparisons[i].fn(&out, a, b, NULL)), MX_BOOL, D(3), 3, comparisons[i].want);
@@ -145,7 +184,8 @@ static void test_integers(void) {
 }
 
 static void test_binary_errors(void) {
-  mx_array a = array(MX_FLOAT32, D(2), V(1, 2)), b = array(MX_FLOAT32, D(3), V(1, 2, 3)), c = complex_array(D(1), V(1, 1));
+  mx_array a = array(MX_FLOAT32, D(2), V(1, 2)), b = array(MX_FLOAT32, D(3), V(1, 2, 3)),
+           c = complex_array(D(1), V(1, 1));
   out = NULL;
   CHECK(mx_add(&out, a, b, NULL) == MX_ERROR_SHAPE);
   CHECK(strstr(mx_error_message(), "(2,)") && strstr(mx_error_message(), "(3,)"));
@@ -288,7 +328,8 @@ static void test_sorting(void) {
 
 static void test_products(void) {
   mx_array a = array(MX_FLOAT32, D(2, 3), V(1, 2, 3, 4, 5, 6)), b = array(MX_FLOAT32, D(3, 2), V(1, 0, 0, 1, 1, 1));
-  mx_array v = array(MX_FLOAT32, D(3), V(1, 0, -1)), c = array(MX_FLOAT32, D(2), V(10, 20)), i = array(MX_INT32, D(3), V(1, 2, 3));
+  mx_array v = array(MX_FLOAT32, D(3), V(1, 0, -1)), c = array(MX_FLOAT32, D(2), V(10, 20)),
+           i = array(MX_INT32, D(3), V(1, 2, 3));
   expect(OP(mx_matmul(&out, a, b, NULL)), MX_FLOAT32, D(2, 2), V(4, 5, 10, 11));
   expect(OP(mx_matmul(&out, a, v, NULL)), MX_FLOAT32, D(2), V(-2, -2));
   expect(OP(mx_matmul(&out, v, b, NULL)), MX_FLOAT32, D(2), V(0, -1));

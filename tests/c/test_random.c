@@ -76,8 +76,10 @@ static void test_state(void) {
 }
 
 static void test_uniform(void) {
-  mx_array k = key(3), two = number(MX_INT32, 2), five = number(MX_FLOAT32, 5), wide = array(MX_FLOAT32, D(2), V(0, 1)), x;
-  expect(OP(mx_random_uniform(&out, two, five, L(3), MX_FLOAT32, k, NULL)), MX_FLOAT32, D(3), V(2.7156131, 2.0630209, 3.8187299));
+  mx_array k = key(3), two = number(MX_INT32, 2), five = number(MX_FLOAT32, 5), wide = array(MX_FLOAT32, D(2), V(0, 1)),
+           x;
+  expect(OP(mx_random_uniform(&out, two, five, L(3), MX_FLOAT32, k, NULL)), MX_FLOAT32, D(3),
+         V(2.7156131, 2.0630209, 3.8187299));
   expect(OP(mx_random_uniform(&out, two, two, L(2), MX_FLOAT16, k, NULL)), MX_FLOAT16, D(2), V(2, 2));
   CHECK(mx_random_uniform(&x, two, five, L(1000), MX_FLOAT64, k, NULL) == MX_OK);
   double read[1000], sum = 0;
@@ -100,8 +102,10 @@ static void test_uniform(void) {
 
 static void test_normal(void) {
   mx_array k = key(3), loc = number(MX_FLOAT32, 1), scale = array(MX_FLOAT32, D(3), V(1, 2, 0)), x;
-  expect(OP(mx_random_normal(&out, L(3), MX_FLOAT32, NULL, NULL, k, NULL)), MX_FLOAT32, D(3), V(-0.7110142, -2.0333815, 0.2695411));
-  expect(OP(mx_random_normal(&out, L(3), MX_FLOAT32, loc, scale, k, NULL)), MX_FLOAT32, D(3), V(0.2889858, -3.0667629, 1));
+  expect(OP(mx_random_normal(&out, L(3), MX_FLOAT32, NULL, NULL, k, NULL)), MX_FLOAT32, D(3),
+         V(-0.7110142, -2.0333815, 0.2695411));
+  expect(OP(mx_random_normal(&out, L(3), MX_FLOAT32, loc, scale, k, NULL)), MX_FLOAT32, D(3),
+         V(0.2889858, -3.0667629, 1));
   CHECK(mx_random_normal(&x, L(3), MX_COMPLEX64, NULL, NULL, k, NULL) == MX_OK);
   check_shape(x, MX_COMPLEX64, D(3));
   drop(x);
@@ -137,7 +141,8 @@ static void test_normal(void) {
 }
 
 static void test_integers(void) {
-  mx_array k = key(3), zero = number(MX_INT32, 0), hundred = number(MX_INT32, 100), low = number(MX_INT64, -5), high = number(MX_INT64, 5), x;
+  mx_array k = key(3), zero = number(MX_INT32, 0), hundred = number(MX_INT32, 100), low = number(MX_INT64, -5),
+           high = number(MX_INT64, 5), x;
   expect(OP(mx_random_randint(&out, zero, hundred, L(4), MX_INT32, k, NULL)), MX_INT32, D(4), V(23, 1, 60, 33));
   expect(OP(mx_random_randint(&out, low, high, L(4), MX_INT8, k, NULL)), MX_INT8, D(4), V(-3, -5, 1, -2));
   CHECK(mx_random_randint(&x, low, high, L(100), MX_INT64, k, NULL) == MX_OK);
@@ -162,9 +167,11 @@ static void test_integers(void) {
 }
 
 static void test_others(void) {
-  mx_array k = key(3), logits = array(MX_FLOAT32, D(2, 3), V(0, 1, 2, 3, 1, 0)), rows = array(MX_INT32, D(3, 2), V(1, 2, 3, 4, 5, 6)), x;
+  mx_array k = key(3), logits = array(MX_FLOAT32, D(2, 3), V(0, 1, 2, 3, 1, 0)),
+           rows = array(MX_INT32, D(3, 2), V(1, 2, 3, 4, 5, 6)), x;
   expect(OP(mx_random_gumbel(&out, L(3), MX_FLOAT32, k, NULL)), MX_FLOAT32, D(3), V(-0.3599293, -1.3514184, 0.6921999));
-  expect(OP(mx_random_laplace(&out, L(3), MX_FLOAT32, 0, 1, k, NULL)), MX_FLOAT32, D(3), V(-0.7400806, -3.1697524, 0.2388750));
+  expect(OP(mx_random_laplace(&out, L(3), MX_FLOAT32, 0, 1, k, NULL)), MX_FLOAT32, D(3),
+         V(-0.7400806, -3.1697524, 0.2388750));
   expect(OP(mx_random_categorical(&out, logits, -1, NULL, 0, k, NULL)), MX_UINT32, D(2), V(2, 0));
   expect(OP(mx_random_categorical_n(&out, logits, -1, 4, k, NULL)), MX_UINT32, D(2, 4), V(2, 0, 2, 2, 0, 0, 2, 0));
   CHECK(mx_random_categorical(&x, logits, 1, L(5, 2), k, NULL) == MX_OK);

@@ -185,7 +185,8 @@ static void test_order(void) {
 static void test_broadcast(void) {
   mx_array xs[2] = {array(MX_INT32, D(2, 1), V(1, 2)), array(MX_INT32, D(3), V(5, 6, 7))}, both[2];
   size_t n;
-  expect(OP(mx_broadcast_to(&out, xs[0], L(2, 2, 3), NULL)), MX_INT32, D(2, 2, 3), V(1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2));
+  expect(OP(mx_broadcast_to(&out, xs[0], L(2, 2, 3), NULL)), MX_INT32, D(2, 2, 3),
+         V(1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2));
   expect(OP(mx_broadcast_to(&out, xs[0], L(-1, 2), NULL)), MX_INT32, D(2, 2), V(1, 1, 2, 2));
   CHECK(mx_broadcast_arrays(both, 2, &n, xs, 2, NULL) == MX_OK);
   CHECK(n == 2);
@@ -237,7 +238,8 @@ static void test_repeat(void) {
   expect(OP(mx_repeat(&out, a, 0, 0, NULL)), MX_INT32, D(0, 2), EMPTY);
   expect(OP(mx_repeat(&out, a, 2, MX_NO_AXIS, NULL)), MX_INT32, D(8), V(1, 1, 2, 2, 3, 3, 4, 4));
   expect(OP(mx_tile(&out, a, L(2), NULL)), MX_INT32, D(2, 4), V(1, 2, 1, 2, 3, 4, 3, 4));
-  expect(OP(mx_tile(&out, a, L(2, 1, 2), NULL)), MX_INT32, D(2, 2, 4), V(1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4));
+  expect(OP(mx_tile(&out, a, L(2, 1, 2), NULL)), MX_INT32, D(2, 2, 4),
+         V(1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4));
   out = NULL;
   CHECK(mx_repeat(&out, a, -1, 0, NULL) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(mx_tile(&out, a, L(-1), NULL) == MX_ERROR_INVALID_ARGUMENT);
@@ -252,7 +254,8 @@ static void test_pad(void) {
   expect(OP(mx_pad(&out, a, L(0), L(2), L(1), MX_PAD_REFLECT, v, NULL)), MX_INT32, D(6), V(3, 2, 1, 2, 3, 2));
   expect(OP(mx_pad(&out, a, L(0), L(2), L(1), MX_PAD_SYMMETRIC, v, NULL)), MX_INT32, D(6), V(2, 1, 1, 2, 3, 3));
   expect(OP(mx_pad(&out, a, L(0), L(5), L(0), MX_PAD_REFLECT, v, NULL)), MX_INT32, D(8), V(2, 1, 2, 3, 2, 1, 2, 3));
-  expect(OP(mx_pad(&out, m, L(0, 1), L(1, 0), L(0, 1), MX_PAD_CONSTANT, v, NULL)), MX_INT32, D(2, 3), V(9, 9, 9, 1, 2, 9));
+  expect(OP(mx_pad(&out, m, L(0, 1), L(1, 0), L(0, 1), MX_PAD_CONSTANT, v, NULL)), MX_INT32, D(2, 3),
+         V(9, 9, 9, 1, 2, 9));
   CHECK(mx_zeros(&e, L(0), MX_INT32, NULL) == MX_OK);
   expect(OP(mx_pad(&out, e, L(0), L(1), L(1), MX_PAD_CONSTANT, v, NULL)), MX_INT32, D(2), V(9, 9));
   out = NULL;

@@ -12,8 +12,10 @@
 #include "check.h"
 
 #define COUNT(type, ...) (sizeof((type[]){__VA_ARGS__}) / sizeof(type))
-#define D(...) COUNT(int64_t, __VA_ARGS__), (const int64_t[]){__VA_ARGS__} /* a shape */
-#define V(...) COUNT(double, __VA_ARGS__), (const double[]){__VA_ARGS__}   /* elements, row-major */
+#define D(...) \
+  COUNT(int64_t, __VA_ARGS__), (const int64_t[]) { __VA_ARGS__ } /* a shape */
+#define V(...) \
+  COUNT(double, __VA_ARGS__), (const double[]) { __VA_ARGS__ }             /* elements, row-major */
 #define L(...) (const int64_t[]){__VA_ARGS__}, COUNT(int64_t, __VA_ARGS__) /* a list argument */
 #define NONE (const int64_t[]){0}, 0                                       /* an empty list, which is not NULL */
 #define SCALAR 0, NULL                                                     /* the shape of a 0-d array */

@@ -1,8 +1,7 @@
 // matmul and addmm against sums in double: every dtype, layout, path (small, matrix times vector, blocked), batches and
-// empty sizes. The factors are multiples of 1/8 so small that all sums are exact: one rounding at the output is all that a
-// correct kernel does, so results are compared exactly.
+// empty sizes. The factors are multiples of 1/8 so small that all sums are exact: one rounding at the output is all
+// that a correct kernel does, so results are compared exactly.
 #include "backends/cpu/matmul.hpp"
-
 #include "tests/kernels/kernel_test.hpp"
 
 using namespace mx;
@@ -32,7 +31,8 @@ Numerals numerals(Numbers &numbers, int64_t n, DType dtype) {
   const bool whole = is_integer(dtype);
   for (Complex &z : out) {
     const double re = static_cast<double>(numbers.integer(-16, 17)), im = static_cast<double>(numbers.integer(-16, 17));
-    z = {whole ? (dtype == DType::uint16 || dtype == DType::uint64 ? std::abs(re) : re) : re / 8, is_complex(dtype) ? im / 8 : 0};
+    z = {whole ? (dtype == DType::uint16 || dtype == DType::uint64 ? std::abs(re) : re) : re / 8,
+         is_complex(dtype) ? im / 8 : 0};
   }
   return out;
 }
@@ -63,12 +63,14 @@ void check_equal(const Array &out, const Numerals &exact) {
   for (size_t i = 0; i < exact.size(); i++) CHECK(found[i] == rounded(exact[i], out.tensor.dtype));
 }
 
-Numerals product(const Numerals &a, const Numerals &b, int64_t m, int64_t n, int64_t k, size_t a_at = 0, size_t b_at = 0) {
+Numerals product(const Numerals &a, const Numerals &b, int64_t m, int64_t n, int64_t k, size_t a_at = 0,
+                 size_t b_at = 0) {
   Numerals out(static_cast<size_t>(m * n));
   for (int64_t i = 0; i < m; i++)
     for (int64_t p = 0; p < k; p++) {
       const Complex x = a[a_at + static_cast<size_t>(i * k + p)];
-      for (int64_t j = 0; j < n; j++) out[static_cast<size_t>(i * n + j)] += x * b[b_at + static_cast<size_t>(p * n + j)];
+      for (int64_t j = 0; j < n; j++)
+        out[static_cast<size_t>(i * n + j)] += x * b[b_at + static_cast<size_t>(p * n + j)];
     }
   return out;
 }
@@ -84,9 +86,9 @@ void check_product(DType dtype, int64_t m, int64_t n, int64_t k, Arrangement of_
 }
 
 void test_shapes() {
-  const int64_t shapes[][3] = {{0, 3, 2},  {3, 0, 2},    {3, 2, 0},    {1, 1, 1},    {1, 1, 700},  {1, 9, 0},    {2, 2, 2},
-                               {1, 33, 7}, {33, 1, 7},   {5, 1, 300},  {1, 300, 40}, {270, 1, 33}, {3, 3, 3},    {7, 17, 9},
-                               {12, 32, 5}, {13, 35, 270}, {64, 64, 64}, {31, 3, 600}};
+  const int64_t shapes[][3] = {{0, 3, 2}, {3, 0, 2},  {3, 2, 0},   {1, 1, 1},     {1, 1, 700},  {1, 9, 0},
+                               {2, 2, 2}, {1, 33, 7}, {33, 1, 7},  {5, 1, 300},   {1, 300, 40}, {270, 1, 33},
+                               {3, 3, 3}, {7, 17, 9}, {12, 32, 5}, {13, 35, 270}, {64, 64, 64}, {31, 3, 600}};
   for (DType dtype : products)
     for (const auto &s : shapes)
       for (Arrangement a : arrangements)
@@ -94,7 +96,8 @@ void test_shapes() {
 }
 
 void test_blocked() {
-  const int64_t shapes[][3] = {{100, 100, 100}, {130, 257, 301}, {4, 4200, 60}, {4200, 5, 60}, {41, 4200, 8}, {4200, 41, 8}};
+  const int64_t shapes[][3] = {{100, 100, 100}, {130, 257, 301}, {4, 4200, 60},  {4200, 5, 60},
+                               {41, 4200, 8},   {4200, 41, 8},   {1, 5000, 200}, {5000, 1, 200}};
   for (DType dtype : {DType::float32, DType::float64, DType::complex64, DType::float16, DType::bfloat16, DType::int32})
     for (const auto &s : shapes) {
       check_product(dtype, s[0], s[1], s[2], Arrangement::row_major, Arrangement::row_major);
@@ -109,7 +112,8 @@ void test_batches(DType dtype, int64_t m, int64_t n, int64_t k) {
   const Numerals a = numerals(numbers, 6 * m * k, dtype), b = numerals(numbers, 4 * k * n, dtype);
   for (Arrangement of_a : arrangements)
     for (Arrangement of_b : arrangements) {
-      const Array left(dtype, Dims{2, 1, 3, m, k}, of_a), right(dtype, Dims{4, 1, k, n}, of_b), out(dtype, Dims{2, 4, 3, m, n});
+      const Array left(dtype, Dims{2, 1, 3, m, k}, of_a), right(dtype, Dims{4, 1, k, n}, of_b),
+          out(dtype, Dims{2, 4, 3, m, n});
       fill(left, a);
       fill(right, b);
       call(matmul, Attrs(), {&left, &right}, out);
@@ -117,7 +121,8 @@ void test_batches(DType dtype, int64_t m, int64_t n, int64_t k) {
       for (size_t i = 0; i < 2; i++)
         for (size_t j = 0; j < 4; j++)
           for (size_t l = 0; l < 3; l++) {
-            const Numerals one = product(a, b, m, n, k, (i * 3 + l) * static_cast<size_t>(m * k), j * static_cast<size_t>(k * n));
+            const Numerals one =
+                product(a, b, m, n, k, (i * 3 + l) * static_cast<size_t>(m * k), j * static_cast<size_t>(k * n));
             exact.insert(exact.end(), one.begin(), one.end());
           }
       check_equal(out, exact);
@@ -133,7 +138,8 @@ void test_batches(DType dtype, int64_t m, int64_t n, int64_t k) {
 void test_zero_strides() {
   Numbers numbers(5);
   const Numerals a = numerals(numbers, 5, DType::float32), b = numerals(numbers, 5 * 40, DType::float32);
-  const Array left(DType::float32, Dims{1, 1, 5}), right(DType::float32, Dims{1, 5, 40}), out(DType::float32, Dims{3, 7, 40});
+  const Array left(DType::float32, Dims{1, 1, 5}), right(DType::float32, Dims{1, 5, 40}),
+      out(DType::float32, Dims{3, 7, 40});
   fill(left, a);
   fill(right, b);
   Tensor in[] = {left.tensor, right.tensor};
@@ -154,8 +160,10 @@ void test_zero_strides() {
 void test_layouts_agree(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k) {
   Numbers numbers(7);
   Numerals a(static_cast<size_t>(batch * m * k)), b(static_cast<size_t>(k * n));
-  for (Complex &z : a) z = {1.0 / static_cast<double>(numbers.integer(1, 1000)), 1.0 / static_cast<double>(numbers.integer(1, 1000))};
-  for (Complex &z : b) z = {1.0 / static_cast<double>(numbers.integer(1, 1000)), 1.0 / static_cast<double>(numbers.integer(1, 1000))};
+  for (Complex &z : a)
+    z = {1.0 / static_cast<double>(numbers.integer(1, 1000)), 1.0 / static_cast<double>(numbers.integer(1, 1000))};
+  for (Complex &z : b)
+    z = {1.0 / static_cast<double>(numbers.integer(1, 1000)), 1.0 / static_cast<double>(numbers.integer(1, 1000))};
   Numerals first;
   for (Arrangement of_a : arrangements)
     for (Arrangement of_b : arrangements) {
@@ -177,7 +185,8 @@ void test_addmm(DType dtype, int64_t m, int64_t n, int64_t k) {
       int64_t size = 1;
       for (int64_t d : shape) size *= d;
       const Numerals c = numerals(numbers, size, dtype);
-      const Array left(dtype, Dims{2, m, k}, layout), right(dtype, Dims{k, n}, layout), added(dtype, shape, layout), out(dtype, Dims{2, m, n});
+      const Array left(dtype, Dims{2, m, k}, layout), right(dtype, Dims{k, n}, layout), added(dtype, shape, layout),
+          out(dtype, Dims{2, m, n});
       fill(left, a);
       fill(right, b);
       fill(added, c);
@@ -195,8 +204,36 @@ void test_addmm(DType dtype, int64_t m, int64_t n, int64_t k) {
     }
 }
 
+// Matrix times vector, large enough to be split over threads.
+void test_addmm_of_vectors(DType dtype) {
+  constexpr int64_t n = 5000, k = 200;
+  Numbers numbers(13);
+  const Numerals a = numerals(numbers, n * k, dtype), x = numerals(numbers, k, dtype), c = numerals(numbers, n, dtype);
+  Numerals exact = product(a, x, n, 1, k);
+  for (size_t i = 0; i < exact.size(); i++) exact[i] = exact[i] - 2.0 * c[i];
+  for (Arrangement layout : arrangements) {
+    const Array left(dtype, Dims{n, k}, layout), right(dtype, Dims{k, 1}, layout), added(dtype, Dims{n, 1}, layout);
+    const Array column(dtype, Dims{n, 1}), row(dtype, Dims{1, n});
+    fill(left, a);
+    fill(right, x);
+    fill(added, c);
+    call(addmm, Attrs().put(1.0).put(-2.0), {&added, &left, &right}, column);
+    check_equal(column, exact);
+    const auto turned = [](const Tensor &t) {
+      Tensor out = t;
+      std::swap(out.shape[0], out.shape[1]);
+      std::swap(out.strides[0], out.strides[1]);
+      return out;
+    };
+    const Tensor in[] = {turned(added.tensor), turned(right.tensor), turned(left.tensor)};
+    addmm({OpCode::addmm, Attrs().put(1.0).put(-2.0), in, {&row.tensor, 1}});
+    check_equal(row, exact);
+  }
+}
+
 void test_addmm_ignores_c_without_beta() {
-  const Array a(DType::float32, Dims{1, 2}, {1, 2}), b(DType::float32, Dims{2, 1}, {3, 4}), c(DType::float32, Dims{1}, {not_a_number});
+  const Array a(DType::float32, Dims{1, 2}, {1, 2}), b(DType::float32, Dims{2, 1}, {3, 4}),
+      c(DType::float32, Dims{1}, {not_a_number});
   const Array out(DType::float32, Dims{1, 1});
   call(addmm, Attrs().put(1.0).put(0.0), {&c, &a, &b}, out);
   CHECK(out.values()[0] == 11);
@@ -238,6 +275,8 @@ int main() {
       }
   test_batches(DType::float32, 100, 100, 100);
   test_addmm(DType::float16, 70, 130, 120);
+  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::complex64}) test_addmm_of_vectors(dtype);
+  check_product(DType::float64, 1, 1, (1 << 20) + 5, Arrangement::row_major, Arrangement::reversed);
   test_zero_strides();
   for (DType dtype : {DType::float32, DType::float64, DType::complex64, DType::float16}) {
     test_layouts_agree(dtype, 1, 1, 300, 700);

@@ -7,10 +7,9 @@ import zipfile
 
 import numpy as np
 import pytest
+from safetensors import numpy as safetensors
 
 import pymx as mx
-
-safetensors = pytest.importorskip("safetensors.numpy")
 
 DTYPES = [
     *["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"],

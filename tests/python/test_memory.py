@@ -1,5 +1,6 @@
 """Memory counters are exact, limits hold."""
 
+import contextlib
 import gc
 
 import numpy as np
@@ -11,6 +12,8 @@ import pymx as mx
 @pytest.fixture(autouse=True)
 def limits():
     gc.collect()
+    with contextlib.suppress(Exception):
+        mx.synchronize()  # failures of other tests
     memory, cache = mx.get_memory_limit(), mx.set_cache_limit(1 << 30)
     yield
     mx.set_memory_limit(memory)

@@ -11,7 +11,7 @@ import pymx as mx
 from pymx._ffi import fast, lib
 
 BY_HAND = {
-    *("check", "set_errors", "set_array_class", "eval_now", "item_now", "copy_buffer", "borrow_buffer"),
+    *("check", "set_errors", "set_array_class", "eval_now", "item_now", "tolist", "copy_buffer", "borrow_buffer"),
     *("dlpack_export", "dlpack_import", "dlpack_release"),
 }
 

@@ -1,6 +1,6 @@
 // Factorisations and solvers as kernels over batches, on the tables of linalg_level.hpp. Real arrays may be float32 or
-// float64; complex64 is served where the op's rule lets it through (svd, eigh, eig). One matrix runs on one thread to its
-// end: cancel is looked at between the matrices of a batch.
+// float64; complex64 is served where the op's rule lets it through (svd, eigh, eig). One matrix runs on one thread to
+// its end: cancel is looked at between the matrices of a batch.
 #include "backends/cpu/linalg.hpp"
 
 #include <algorithm>
@@ -14,7 +14,10 @@
 namespace mx::cpu {
 namespace {
 
-double cube(const MatrixRef &x) { return static_cast<double>(x.rows) * static_cast<double>(x.columns) * static_cast<double>(std::min(x.rows, x.columns)); }
+double cube(const MatrixRef &x) {
+  return static_cast<double>(x.rows) * static_cast<double>(x.columns) *
+         static_cast<double>(std::min(x.rows, x.columns));
+}
 
 bool is_empty(const Tensor &x) { return std::find(x.shape.begin(), x.shape.end(), 0) != x.shape.end(); }
 
@@ -31,8 +34,9 @@ void each(const Tensor &x, F &&body) {
 }
 
 [[noreturn]] void fail_convergence(const char *op, const MatrixRef &x) {
-  fail(MX_ERROR_INVALID_ARGUMENT, "%s: the iteration for a matrix of shape (%lld, %lld) did not converge; does it hold NaN or infinity?",
-       op, static_cast<long long>(x.rows), static_cast<long long>(x.columns));
+  fail(MX_ERROR_INVALID_ARGUMENT,
+       "%s: the iteration for a matrix of shape (%lld, %lld) did not converge; does it hold NaN or infinity?", op,
+       static_cast<long long>(x.rows), static_cast<long long>(x.columns));
 }
 
 }  // namespace
@@ -44,10 +48,12 @@ void cholesky(const KernelCall &call) {
   const bool upper = AttrReader(call.attrs).boolean();
   each(in, [&](int64_t i) {
     MatrixRef x = matrix_at(in, i), to = matrix_at(out, i);
-    if (upper) x = transposed(x), to = transposed(to);  // the factor of the upper triangle is that of the lower one, turned
+    if (upper)
+      x = transposed(x), to = transposed(to);  // the factor of the upper triangle is that of the lower one, turned
     std::vector<double> a = read_real(x);
     if (!linalg_solvers().cholesky(a.data(), x.rows))
-      fail(MX_ERROR_INVALID_ARGUMENT, "cholesky: the factorisation failed, because the matrix is not positive definite");
+      fail(MX_ERROR_INVALID_ARGUMENT,
+           "cholesky: the factorisation failed, because the matrix is not positive definite");
     write(to, a.data(), to.rows);
   });
 }
@@ -145,9 +151,11 @@ void svd(const KernelCall &call) {
   }
   const auto run = [&]<class T>(const std::vector<T> &a, int64_t i, auto factorise) {
     const MatrixRef x = matrix_at(in, i);
-    std::vector<T> u(vectors ? static_cast<size_t>(x.rows * x.rows) : 0), v(vectors ? static_cast<size_t>(x.columns * x.columns) : 0);
+    std::vector<T> u(vectors ? static_cast<size_t>(x.rows * x.rows) : 0),
+        v(vectors ? static_cast<size_t>(x.columns * x.columns) : 0);
     std::vector<double> s(static_cast<size_t>(std::min(x.rows, x.columns)));
-    if (!factorise(a.data(), x.rows, x.columns, vectors ? u.data() : nullptr, s.data(), vectors ? v.data() : nullptr)) fail_convergence("svd", x);
+    if (!factorise(a.data(), x.rows, x.columns, vectors ? u.data() : nullptr, s.data(), vectors ? v.data() : nullptr))
+      fail_convergence("svd", x);
     const MatrixRef s_out = matrix_at(values, i, 1);
     write(s_out, s.data(), s_out.rows);
     if (!vectors) return;

@@ -1,7 +1,7 @@
 // Complex matrices are rare, and Eigen's solvers for them take long to compile. They are reduced to the Schur form that
-// eig needs anyway: of a Hermitian matrix it is diagonal, so its unitary factor holds the eigenvectors. The right singular
-// vectors of A are the eigenvectors of A^H A, and A times them has orthogonal columns as long as the singular values.
-// Squaring loses half of double's digits, which leaves more than a complex64 array holds.
+// eig needs anyway: of a Hermitian matrix it is diagonal, so its unitary factor holds the eigenvectors. The right
+// singular vectors of A are the eigenvectors of A^H A, and A times them has orthogonal columns as long as the singular
+// values. Squaring loses half of double's digits, which leaves more than a complex64 array holds.
 #include "backends/cpu/linalg_hermitian.hpp"
 
 #include <algorithm>

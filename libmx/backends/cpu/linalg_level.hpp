@@ -1,14 +1,14 @@
 // Factorisations as tables of plain functions. Plain C types only, for the reason that matmul_level.hpp gives.
 //
-// Everything computes in double, whatever the arrays hold: results of float32 and complex64 arrays are then rounded once,
-// and Eigen's templates, which take long to compile, are instantiated for one real and one complex type.
+// Everything computes in double, whatever the arrays hold: results of float32 and complex64 arrays are then rounded
+// once, and Eigen's templates, which take long to compile, are instantiated for one real and one complex type.
 #pragma once
 #include <stdint.h>
 
 namespace mx::cpu {
 
-// Matrices are column-major without gaps; complex ones are pairs of doubles. Functions that return bool return false when
-// the matrix does not allow it: singular, not positive definite, or no convergence.
+// Matrices are column-major without gaps; complex ones are pairs of doubles. Functions that return bool return false
+// when the matrix does not allow it: singular, not positive definite, or no convergence.
 struct LinalgSolvers {
   // a becomes its lower factor, zeros above. Reads the lower triangle.
   bool (*cholesky)(double *a, int64_t n);

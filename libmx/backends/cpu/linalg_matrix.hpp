@@ -35,7 +35,8 @@ void write(const MatrixRef &x, const Complex *from, int64_t ld);
 
 inline double *as_doubles(Complex *z) { return reinterpret_cast<double *>(z); }
 
-// Calls body(i) for every matrix of a batch, spread over the pool; `work` is about the number of multiplications for one.
+// Calls body(i) for every matrix of a batch, spread over the pool; `work` is about the number of multiplications for
+// one.
 template <class F>
 void for_each_matrix(const Tensor &x, double work, F &&body) {
   int64_t count = 1;

@@ -1,9 +1,9 @@
 // Cholesky, LU, QR and the solvers on them, by Eigen; one level of the table in linalg_level.hpp.
-#include "backends/cpu/linalg_eigen.hpp"
-
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/QR>
+
+#include "backends/cpu/linalg_eigen.hpp"
 
 namespace {
 

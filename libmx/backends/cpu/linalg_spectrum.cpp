@@ -1,9 +1,10 @@
 // Eigenvalues, by Eigen, and the table of linalg_level.hpp that they and singular values share.
-#include "backends/cpu/linalg_eigen.hpp"
-
 #include <Eigen/Eigenvalues>
 
-extern "C" __attribute__((visibility("hidden"))) bool mx_linalg_svd(const double *data, int64_t m, int64_t n, double *u, double *s, double *v);
+#include "backends/cpu/linalg_eigen.hpp"
+
+extern "C" __attribute__((visibility("hidden"))) bool mx_linalg_svd(const double *data, int64_t m, int64_t n, double *u,
+                                                                    double *s, double *v);
 
 namespace {
 
@@ -26,7 +27,9 @@ bool decompose(const Map &a, int64_t n, double *w, double *v) {
   return true;
 }
 
-bool eig(const double *a, int64_t n, double *w, double *v) { return decompose<Eigen::EigenSolver<Matrix>>(map(a, n, n), n, w, v); }
+bool eig(const double *a, int64_t n, double *w, double *v) {
+  return decompose<Eigen::EigenSolver<Matrix>>(map(a, n, n), n, w, v);
+}
 
 bool eig_complex(const double *a, int64_t n, double *w, double *v) {
   return decompose<Eigen::ComplexEigenSolver<ComplexMatrix>>(map_complex(a, n, n), n, w, v);
@@ -45,4 +48,5 @@ bool schur(const double *data, int64_t n, double *t, double *u) {
 }  // namespace
 
 extern "C" const mx::cpu::LinalgSpectra MX_JOIN(linalg_spectrum_, MX_LEVEL);
-extern "C" const mx::cpu::LinalgSpectra MX_JOIN(linalg_spectrum_, MX_LEVEL) = {mx_linalg_svd, eigh, eig, schur, eig_complex};
+extern "C" const mx::cpu::LinalgSpectra MX_JOIN(linalg_spectrum_, MX_LEVEL) = {mx_linalg_svd, eigh, eig, schur,
+                                                                               eig_complex};

@@ -1,10 +1,13 @@
 // Singular values, by Eigen: its own file because it takes as long to compile as all others.
-#include "backends/cpu/linalg_eigen.hpp"
+// clang-format off
+#include "backends/cpu/linalg_eigen.hpp"  // before Eigen: it says how Eigen fails
 
 #include <Eigen/SVD>
+// clang-format on
 
 // Divide and conquer on the bidiagonal form; small ones by Jacobi rotations inside it.
-extern "C" __attribute__((visibility("hidden"))) bool mx_linalg_svd(const double *data, int64_t m, int64_t n, double *u, double *s, double *v) {
+extern "C" __attribute__((visibility("hidden"))) bool mx_linalg_svd(const double *data, int64_t m, int64_t n, double *u,
+                                                                    double *s, double *v) {
   const auto a = map(data, m, n);
   if (!a.allFinite()) return false;
   const Eigen::BDCSVD<Matrix> factor(a, u ? Eigen::ComputeFullU | Eigen::ComputeFullV : 0);

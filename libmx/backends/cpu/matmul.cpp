@@ -101,16 +101,29 @@ void fold_rows(Call &call) {
 }
 
 // Looks at tensors that the op's rule has checked: a (..., m, k), b (..., k, n), c broadcastable to the output.
-void describe(Call &call, const Tensor &a, const Tensor &b, const Tensor *c, const Tensor &out, double alpha, double beta) {
+void describe(Call &call, const Tensor &a, const Tensor &b, const Tensor *c, const Tensor &out, double alpha,
+              double beta) {
   const size_t n_batch = out.shape.size() - 2;
   const int64_t m = a.shape[a.shape.size() - 2], k = a.shape.back(), n = b.shape.back();
   call.dtype = out.dtype;
-  call.product = {kernels_of(out.dtype), m, n, k, itemsize(out.dtype), matrix(a), matrix(b), out.data,
-                  c && beta != 0 ? broadcast_matrix(*c) : MatrixView{nullptr, 0, 0}, alpha, beta, nullptr, false};
+  call.product = {kernels_of(out.dtype),
+                  m,
+                  n,
+                  k,
+                  itemsize(out.dtype),
+                  matrix(a),
+                  matrix(b),
+                  out.data,
+                  c && beta != 0 ? broadcast_matrix(*c) : MatrixView{nullptr, 0, 0},
+                  alpha,
+                  beta,
+                  nullptr,
+                  false};
   for (size_t d = 0; d < n_batch; d++)
     if (out.shape[d] != 1)
       call.batch.push_back({out.shape[d], batch_stride(a, d, n_batch), batch_stride(b, d, n_batch),
-                            c ? broadcast_batch_stride(*c, d, n_batch) : 0, out.strides[d], !has_batch_dim(b, d, n_batch)});
+                            c ? broadcast_batch_stride(*c, d, n_batch) : 0, out.strides[d],
+                            !has_batch_dim(b, d, n_batch)});
   // One vector per matrix; decided by shapes alone, because it decides the order of additions.
   const bool shared = std::any_of(call.batch.begin(), call.batch.end(), [](const BatchDim &dim) { return dim.shared; });
   call.product.vector = n == 1 || (m == 1 && !shared);
@@ -153,7 +166,8 @@ void multiply_integers(const Product &p) {
         const U x = static_cast<U>(read<T>(p.a.data + i * p.a.row + k * p.a.col));
         const char *b = p.b.data + k * p.b.row + j * p.b.col;
         if (p.b.col == sizeof(T))
-          for (int64_t c = 0; c < n; c++) sums[c] += x * static_cast<U>(read<T>(b + c * static_cast<int64_t>(sizeof(T))));
+          for (int64_t c = 0; c < n; c++)
+            sums[c] += x * static_cast<U>(read<T>(b + c * static_cast<int64_t>(sizeof(T))));
         else
           for (int64_t c = 0; c < n; c++) sums[c] += x * static_cast<U>(read<T>(b + c * p.b.col));
       }
@@ -162,7 +176,8 @@ void multiply_integers(const Product &p) {
         if (p.alpha != 1) sum *= static_cast<U>(static_cast<int64_t>(p.alpha));
         if (p.c.data) {
           const int64_t row = p.c_rows ? (*p.c_rows)(i) : i * p.c.row;
-          sum += static_cast<U>(static_cast<int64_t>(p.beta)) * static_cast<U>(read<T>(p.c.data + row + (j + c) * p.c.col));
+          sum += static_cast<U>(static_cast<int64_t>(p.beta)) *
+                 static_cast<U>(read<T>(p.c.data + row + (j + c) * p.c.col));
         }
         out[i * p.n + j + c] = static_cast<T>(sum);
       }

@@ -17,7 +17,9 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // Blocks of equal length, so that the last one is not a stub.
-int64_t k_block(int64_t k) { return k <= max_k_block ? std::max<int64_t>(k, 1) : round_up(ceil_div(k, ceil_div(k, max_k_block)), 8); }
+int64_t k_block(int64_t k) {
+  return k <= max_k_block ? std::max<int64_t>(k, 1) : round_up(ceil_div(k, ceil_div(k, max_k_block)), 8);
+}
 
 // Memory for one call: small amounts from the heap, larger ones from the pool, which keeps them for the next call.
 class Scratch {
@@ -45,12 +47,14 @@ bool in_place(const Product &p) { return !p.kernels->rounds; }
 bool plain(const Product &p) { return p.alpha == 1 && !p.c.data; }
 
 // Turns sums into elements of the output; `sums` points at element (i, j).
-void finish(const Product &p, const char *sums, int64_t row_step, int64_t step, int64_t i, int64_t j, int64_t rows, int64_t columns) {
+void finish(const Product &p, const char *sums, int64_t row_step, int64_t step, int64_t i, int64_t j, int64_t rows,
+            int64_t columns) {
   const MatmulKernels &kernels = *p.kernels;
   for (int64_t r = 0; r < rows; r++) {
     const int64_t at = i + r;
     const char *c = p.c.data ? p.c.data + (p.c_rows ? (*p.c_rows)(at) : at * p.c.row) + j * p.c.col : nullptr;
-    kernels.finish(p.out + (at * p.n + j) * p.itemsize, sums + r * row_step * kernels.item, step, columns, p.alpha, p.beta, c, p.c.col);
+    kernels.finish(p.out + (at * p.n + j) * p.itemsize, sums + r * row_step * kernels.item, step, columns, p.alpha,
+                   p.beta, c, p.c.col);
   }
 }
 
@@ -149,7 +153,8 @@ void pack_block(const Block &x, int64_t k, int64_t depth) {
       kernels.pack_a(x.a + from * depth * kernels.item, {a.data + from * a.row, a.row, a.col}, to - from, depth);
     }
     if (end > panels) {
-      const int64_t from = std::max<int64_t>(begin - panels, 0) * kernels.nr, to = std::min((end - panels) * kernels.nr, x.n);
+      const int64_t from = std::max<int64_t>(begin - panels, 0) * kernels.nr,
+                    to = std::min((end - panels) * kernels.nr, x.n);
       kernels.pack_b(x.b + from * depth * kernels.item, {b.data + from * b.col, b.row, b.col}, depth, to - from);
     }
   };
@@ -169,7 +174,8 @@ void multiply_block(const Block &x) {
         const int64_t i = t % down * x.tile.m, j = t / down * x.tile.n;
         const int64_t m = std::min(x.tile.m, x.m - i), n = std::min(x.tile.n, x.n - j);
         char *sums = x.sums + (i * x.ld + j) * kernels.item;
-        kernels.multiply(sums, x.ld, x.a + i * depth * kernels.item, x.b + j * depth * kernels.item, m, n, depth, k > 0);
+        kernels.multiply(sums, x.ld, x.a + i * depth * kernels.item, x.b + j * depth * kernels.item, m, n, depth,
+                         k > 0);
         if (last && !(in_place(p) && plain(p))) finish(p, sums, x.ld, 1, x.row + i, x.column + j, m, n);
       }
     });
@@ -207,12 +213,13 @@ void multiply_small(const Product &p) {
   const MatmulKernels &kernels = *p.kernels;
   if (is_gemv(p)) return multiply_vector(p, false);
   const int64_t block = k_block(p.k);
-  const int64_t panels = (round_up(p.m, kernels.mr) + kernels.nr) * block * kernels.item, sums_at = round_up(panels, 64);
+  const int64_t panels = (round_up(p.m, kernels.mr) + kernels.nr) * block * kernels.item,
+                sums_at = round_up(panels, 64);
   const Scratch buffer = Scratch(sums_at + (in_place(p) ? 0 : p.m * p.n * kernels.item));
   char *sums = in_place(p) ? p.out : buffer.get() + sums_at;
   for (int64_t k = 0; k < p.k; k += block)
-    kernels.small(sums, p.n, {p.a.data + k * p.a.col, p.a.row, p.a.col}, {p.b.data + k * p.b.row, p.b.row, p.b.col}, p.m,
-                  p.n, std::min(block, p.k - k), k > 0, buffer.get());
+    kernels.small(sums, p.n, {p.a.data + k * p.a.col, p.a.row, p.a.col}, {p.b.data + k * p.b.row, p.b.row, p.b.col},
+                  p.m, p.n, std::min(block, p.k - k), k > 0, buffer.get());
   if (p.k == 0) std::fill_n(sums, p.m * p.n * kernels.item, char{0});
   if (!(in_place(p) && plain(p))) finish(p, sums, p.n, 1, 0, 0, p.m, p.n);
 }

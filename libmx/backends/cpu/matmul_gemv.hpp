@@ -1,6 +1,6 @@
 // Matrix times vector. Memory is the limit, so the order of additions is the one that vectors like: element p of a row
-// goes into partial sum p % lanes, and the partial sums are added pairwise. It is the same whichever way the matrix lies
-// and on every level. Only for the per-level matmul sources.
+// goes into partial sum p % lanes, and the partial sums are added pairwise. It is the same whichever way the matrix
+// lies and on every level. Only for the per-level matmul sources.
 #pragma once
 #include "backends/cpu/matmul_pack.hpp"
 
@@ -28,19 +28,21 @@ void gemv_rows(T *y, const char *a, int64_t row, const T *x, int64_t k, bool add
     for (int l = 0; l < line_vectors; l++) {
       const Vec<T> xs = load<T>(x + p + l * w);
 #pragma GCC unroll 8
-      for (int r = 0; r < R; r++) sums[r][l] = fma(xs, Element<S>::widen_vector(a + r * row + (p + l * w) * item), sums[r][l]);
+      for (int r = 0; r < R; r++)
+        sums[r][l] = fma(xs, Element<S>::widen_vector(a + r * row + (p + l * w) * item), sums[r][l]);
     }
   for (int r = 0; r < R; r++) {
     T partial[lanes<T>];
     for (int l = 0; l < line_vectors; l++) store<T>(partial + l * w, sums[r][l]);
-    for (int64_t q = p; q < k; q++) partial[q - p] = fma(x[q], T{Element<S>::widen(a + r * row + q * item)}, partial[q - p]);
+    for (int64_t q = p; q < k; q++)
+      partial[q - p] = fma(x[q], T{Element<S>::widen(a + r * row + q * item)}, partial[q - p]);
     const T sum = add_pairwise(partial);
     y[r] = add ? y[r] + sum : sum;
   }
 }
 
-// Adds the multiples of N columns, each to its own partial sums. Several at once, because memory answers several streams
-// faster than one; the columns after them are called for meanwhile.
+// Adds the multiples of N columns, each to its own partial sums. Several at once, because memory answers several
+// streams faster than one; the columns after them are called for meanwhile.
 template <class S, int N, class T>
 inline void add_columns(T *const *partial, const char *a, int64_t col, const T *x, int rows) {
   constexpr int w = width<T>, item = sizeof(S);
@@ -86,7 +88,8 @@ void gemv_columns(T *y, const char *a, int64_t col, const T *x, int64_t m, int64
 template <class S, class T = typename Element<S>::Sum>
 void gemv_strided(T *y, const char *a, int64_t col, const T *x, int64_t k, bool add) {
   T partial[lanes<T>] = {};
-  for (int64_t p = 0; p < k; p++) partial[p % lanes<T>] = fma(x[p], T{Element<S>::widen(a + p * col)}, partial[p % lanes<T>]);
+  for (int64_t p = 0; p < k; p++)
+    partial[p % lanes<T>] = fma(x[p], T{Element<S>::widen(a + p * col)}, partial[p % lanes<T>]);
   const T sum = add_pairwise(partial);
   *y = add ? *y + sum : sum;
 }

@@ -44,7 +44,8 @@ void finish(char *out, const void *from, int64_t sums_step, int64_t n, double al
   if (!c)
     for (int64_t j = 0; j < n; j++) put(j, al * sums[j * sums_step]);
   else if (c_step == sizeof(S) && sums_step == 1)
-    for (int64_t j = 0; j < n; j++) put(j, al * sums[j] + be * Element<S>::widen(c + j * static_cast<int64_t>(sizeof(S))));
+    for (int64_t j = 0; j < n; j++)
+      put(j, al * sums[j] + be * Element<S>::widen(c + j * static_cast<int64_t>(sizeof(S))));
   else
     for (int64_t j = 0; j < n; j++) put(j, al * sums[j * sums_step] + be * Element<S>::widen(c + j * c_step));
 }
@@ -68,8 +69,9 @@ void finish<Complex64>(char *out, const void *from, int64_t sums_step, int64_t n
 template <class S>
 constexpr MatmulKernels kernels() {
   using Sum = typename Element<S>::Sum;
-  MatmulKernels k{tile_rows, tile_columns<S>, sizeof(Sum), !std::is_same_v<S, Sum>, pack_a<S>, pack_b<S>,
-                  multiply<S>, small<S>, widen<S>, nullptr, finish<S>};
+  MatmulKernels k{tile_rows, tile_columns<S>, sizeof(Sum), !std::is_same_v<S, Sum>,
+                  pack_a<S>, pack_b<S>,       multiply<S>, small<S>,
+                  widen<S>,  nullptr,         finish<S>};
   if constexpr (!std::is_same_v<S, Complex64>) k.gemv = gemv<S>;
   return k;
 }
@@ -77,6 +79,6 @@ constexpr MatmulKernels kernels() {
 }  // namespace
 
 extern "C" const mx::cpu::MatmulLevel MX_JOIN(matmul_, MX_LEVEL);
-extern "C" const mx::cpu::MatmulLevel MX_JOIN(matmul_, MX_LEVEL) = {
-    MX_STRING(MX_LEVEL), kernels<float>(), kernels<double>(), kernels<Complex64>(), kernels<mx::Float16>(),
-    kernels<mx::BFloat16>()};
+extern "C" const mx::cpu::MatmulLevel MX_JOIN(matmul_, MX_LEVEL) = {MX_STRING(MX_LEVEL),    kernels<float>(),
+                                                                    kernels<double>(),      kernels<Complex64>(),
+                                                                    kernels<mx::Float16>(), kernels<mx::BFloat16>()};

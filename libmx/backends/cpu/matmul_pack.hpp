@@ -40,12 +40,13 @@ void pack_transposed(Sum *to, const char *from, int64_t lane, int64_t lanes, int
       for (int64_t q = p; q < p + line_vectors * w; q += w)
         pack_square<S, Size>(to + q * Size + g, from + g * lane + q * item, lane, lanes - g);
   for (; p + w <= k; p += w)
-    for (int g = 0; g < Size; g += w) pack_square<S, Size>(to + p * Size + g, from + g * lane + p * item, lane, lanes - g);
+    for (int g = 0; g < Size; g += w)
+      pack_square<S, Size>(to + p * Size + g, from + g * lane + p * item, lane, lanes - g);
   pack_scalar<S, Size>(to, from, lane, item, lanes, p, k);
 }
 
-// The same when it is not: a vector spills over the end of its row, where the next row is written later; the last rows go
-// one by one, because the next panel has another writer.
+// The same when it is not: a vector spills over the end of its row, where the next row is written later; the last rows
+// go one by one, because the next panel has another writer.
 template <class S, int Size, class Sum = typename Element<S>::Sum>
 void pack_transposed_spilling(Sum *to, const char *from, int64_t lane, int64_t lanes, int64_t k) {
   constexpr int w = width<Sum>, item = sizeof(S), groups = (Size + w - 1) / w;

@@ -24,8 +24,8 @@ struct Rows {
 };
 
 template <class T, int R, bool packed>
-inline __attribute__((always_inline)) void accumulate(Vec<T> (&sums)[R][2], const Rows<T> &a, const T *b, int64_t b_step,
-                                                      int64_t k) {
+inline __attribute__((always_inline)) void accumulate(Vec<T> (&sums)[R][2], const Rows<T> &a, const T *b,
+                                                      int64_t b_step, int64_t k) {
   constexpr int w = width<T>, bases = (R + 2) / 3;
   const T *base[bases];  // every third row: the others are one and two strides away
   for (int i = 0; i < bases; i++) base[i] = a.data + 3 * i * a.row;
@@ -72,14 +72,21 @@ inline void put(T *c, int64_t ld, const Vec<T> (&sums)[R][2], int64_t m, int64_t
 }
 
 template <class T, int R, bool packed>
-__attribute__((noinline)) void tile(T *c, int64_t ld, const Rows<T> &a, const T *b, int64_t b_step, int64_t m, int64_t n, int64_t k, bool add) {
+__attribute__((noinline)) void tile(T *c, int64_t ld, const Rows<T> &a, const T *b, int64_t b_step, int64_t m,
+                                    int64_t n, int64_t k, bool add) {
   Vec<T> sums[R][2];
+#pragma GCC unroll 12
+  for (int i = 0; i < R; i++) {  // the rows of the result are far apart: called for now, they are there at the end
+    __builtin_prefetch(c + i * ld, 1);
+    __builtin_prefetch(c + i * ld + 2 * width<T> - 1, 1);
+  }
   accumulate<T, R, packed>(sums, a, b, b_step, k);
   put<T, R>(c, ld, sums, m, n, add);
 }
 
 // Both operands packed as pack_complex does.
-__attribute__((noinline)) void tile_complex(mx::Complex64 *c, int64_t ld, const float *a, const float *b, int64_t m, int64_t n, int64_t k, bool add) {
+__attribute__((noinline)) void tile_complex(mx::Complex64 *c, int64_t ld, const float *a, const float *b, int64_t m,
+                                            int64_t n, int64_t k, bool add) {
   constexpr int w = width<float>;
   Vec<float> sums[tile_rows][2];
 #pragma GCC unroll 12
@@ -100,7 +107,8 @@ __attribute__((noinline)) void tile_complex(mx::Complex64 *c, int64_t ld, const 
     store<float>(re, sums[i][0]);
     store<float>(im, sums[i][1]);
     mx::Complex64 *row = c + i * ld;
-    for (int64_t j = 0; j < n; j++) row[j] = add ? mx::Complex64{row[j].re + re[j], row[j].im + im[j]} : mx::Complex64{re[j], im[j]};
+    for (int64_t j = 0; j < n; j++)
+      row[j] = add ? mx::Complex64{row[j].re + re[j], row[j].im + im[j]} : mx::Complex64{re[j], im[j]};
   }
 }
 
@@ -116,8 +124,9 @@ void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, i
                      static_cast<const float *>(b) + j * k * 2, rows, columns, k, add);
       } else {
         using T = typename Element<S>::Sum;
-        tile<T, tile_rows, true>(static_cast<T *>(sums) + i * ld + j, ld, {static_cast<const T *>(a) + i * k, 1, tile_rows},
-                                 static_cast<const T *>(b) + j * k, nr, rows, columns, k, add);
+        tile<T, tile_rows, true>(static_cast<T *>(sums) + i * ld + j, ld,
+                                 {static_cast<const T *>(a) + i * k, 1, tile_rows}, static_cast<const T *>(b) + j * k,
+                                 nr, rows, columns, k, add);
       }
     }
 }
@@ -160,7 +169,8 @@ void small(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int
       if (in_place) {
         constexpr int64_t item = sizeof(S);
         const Rows<S> rows{reinterpret_cast<const S *>(a.data), a.row / item, a.col / item};
-        multiply_rows<S>(c, ld, rows, direct ? reinterpret_cast<const S *>(from) : strip, direct ? b.row / item : nr, m, columns, k, add);
+        multiply_rows<S>(c, ld, rows, direct ? reinterpret_cast<const S *>(from) : strip, direct ? b.row / item : nr, m,
+                         columns, k, add);
         continue;
       }
     }

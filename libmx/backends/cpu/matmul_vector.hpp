@@ -1,6 +1,6 @@
-// Vectors of the level that this file is compiled for, and loads that widen float16 and bfloat16. Only for the per-level
-// matmul sources: everything is in an anonymous namespace. Uses the vector extensions of GCC and Clang, and intrinsics
-// where those have no word for it.
+// Vectors of the level that this file is compiled for, and loads that widen float16 and bfloat16. Only for the
+// per-level matmul sources: everything is in an anonymous namespace. Uses the vector extensions of GCC and Clang, and
+// intrinsics where those have no word for it.
 #pragma once
 #include <stdint.h>
 #include <string.h>

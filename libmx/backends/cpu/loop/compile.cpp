@@ -83,6 +83,9 @@ class Compiler {
   KernelRef compile() {
     check(code_);
     const std::vector<uint16_t> order = schedule(code_);
+    out_->tape.reserve(code_.ins.size() + 16);
+    out_->scalars.reserve(code_.n_scalars);
+    out_->streams.reserve(code_.operands.size());
     for (uint16_t v : order) {
       if (is_wide(code_.ins[v].type)) out_->wide = true;
       const Ins &ins = code_.ins[v];

@@ -168,6 +168,8 @@ bool can_stream(const Plan &plan, uint32_t row) {
 
 void choose_access(Plan &plan) {
   const bool is_reduction = !plan.kernel.reductions.empty();
+  const int64_t elements = plan.outer * plan.middle * plan.inner;
+  for (const Row &row : plan.rows) plan.is_large |= row.what == Row::input && elements << row.log2_size >= streaming_threshold();
   for (uint32_t r = 0; r < plan.rows.size(); r++) {
     Row &row = plan.rows[r];
     row.access = access_of(plan, r);

@@ -32,6 +32,7 @@ struct Plan {
   uint32_t n_outer = 0, n_middle = 0, n_inner = 0;  // how many dimensions
   int64_t outer = 1, middle = 1, inner = 1;         // how many elements
   bool any_staged = false;
+  bool is_large = false;  // reads more than the caches hold
   int64_t buffer_bytes = 0;
 
   uint32_t n_dims() const noexcept { return static_cast<uint32_t>(sizes.size()); }

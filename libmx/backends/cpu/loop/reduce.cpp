@@ -145,7 +145,9 @@ class RowReducer {
     for (int64_t at = 0; at < whole; at += chunk_blocks * block_) {
       combiner_.clear(leaves_.node());
       worker_.accumulate_into(leaves_.node(), combiner_.stride(), false);
-      worker_.run(first + at, std::min(chunk_blocks * block_, whole - at));
+      const int64_t leaf = std::min(chunk_blocks * block_, whole - at);
+      if (plan_.is_large) worker_.prefetch(first + at + leaf, leaf, 0);
+      worker_.run(first + at, leaf);
       leaves_.push();
     }
     if (n > whole) {
@@ -239,6 +241,7 @@ class ColumnReducer {
       worker_.accumulate_into(leaves_.node(), combiner_.stride(), true);
       for (int64_t i = at; i < std::min(at + leaf_rows, n); i++) {
         if (i > 0) worker_.next_middle();
+        if (plan_.is_large) worker_.prefetch(column, width, 1);
         worker_.run(column, width);
       }
       leaves_.push();

@@ -26,7 +26,7 @@ void run_elementwise(const Plan &plan) {
   if (plan.outer == 0 || plan.inner == 0) return;
   const int64_t block = plan.kernel.block_elements();
   const bool rows_first = prefers_rows(plan);
-  const int64_t segment = rows_first ? 4 * block : std::max<int64_t>(16384, 4 * block);
+  const int64_t segment = rows_first ? block : std::max<int64_t>(16384, 4 * block);
   const int64_t n_segments = (plan.inner + segment - 1) / segment;
   // Items are (outer, segment); with rows first (outer but the last dimension, segment, last dimension).
   const int64_t fast = rows_first ? plan.sizes[plan.n_outer - 1] : 1;

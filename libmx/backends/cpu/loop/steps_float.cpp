@@ -31,30 +31,22 @@ struct FloorDivide : Lanes<X> {
   static X f(X a, X b) { return floor(a / b); }
 };
 
-// minps and maxps give the second operand if either is NaN, which leaves only a NaN in the first to be put right.
-#if defined(__AVX512F__)
-inline F lower(F a, F b) { return _mm512_maskz_min_ps(0xffff, a, b); }
-inline F upper(F a, F b) { return _mm512_maskz_max_ps(0xffff, a, b); }
-#elif defined(__AVX2__)
-inline F lower(F a, F b) { return _mm256_min_ps(a, b); }
-inline F upper(F a, F b) { return _mm256_max_ps(a, b); }
-#elif defined(__SSE2__)
-inline F lower(F a, F b) { return _mm_min_ps(a, b); }
-inline F upper(F a, F b) { return _mm_max_ps(a, b); }
-#else
-inline F lower(F a, F b) { return a < b ? a : b; }
-inline F upper(F a, F b) { return a > b ? a : b; }
-#endif
-inline D lower(D a, D b) { return a < b ? a : b; }
-inline D upper(D a, D b) { return a > b ? a : b; }
-
 template <class X>
 struct Minimum : Lanes<X> {
-  static X f(X a, X b) { return a != a ? a : lower(a, b); }
+  static X f(X a, X b) { return b != b ? b : smaller(b, a); }
 };
 template <class X>
 struct Maximum : Lanes<X> {
-  static X f(X a, X b) { return a != a ? a : upper(a, b); }
+  static X f(X a, X b) { return b != b ? b : larger(b, a); }
+};
+// Beside a scalar its NaN is found once, as a mask that turns every result into NaN.
+template <class X>
+struct MinimumScalar : Lanes<X> {
+  static X f(X a, X b) { return bits<X>(bits<W>(smaller(b, a)) | bits<W>(b != b)); }
+};
+template <class X>
+struct MaximumScalar : Lanes<X> {
+  static X f(X a, X b) { return bits<X>(bits<W>(larger(b, a)) | bits<W>(b != b)); }
 };
 template <class X>
 struct Copysign : Lanes<X> {
@@ -185,8 +177,8 @@ void pair(MX_STEP) {
    reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, true>>),                                    \
    reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, MemQ, false>>),                                   \
    reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, ImmT, false>>),                                   \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Maximum<F>, ImmT, false>>),                                    \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Minimum<F>, ImmT, false>>)}
+   reinterpret_cast<StepFn>(&pair<First, Simply<MaximumScalar<F>, ImmT, false>>),                                    \
+   reinterpret_cast<StepFn>(&pair<First, Simply<MinimumScalar<F>, ImmT, false>>)}
 using AddM = Simply<Add<F>, MemP, false>;
 using AddS = Simply<Add<F>, ImmS, false>;
 using SubM = Simply<Subtract<F>, MemP, false>;
@@ -195,8 +187,8 @@ using RsubM = Simply<Subtract<F>, MemP, true>;
 using RsubS = Simply<Subtract<F>, ImmS, true>;
 using MulM = Simply<Multiply<F>, MemP, false>;
 using MulS = Simply<Multiply<F>, ImmS, false>;
-using MaxS = Simply<Maximum<F>, ImmS, false>;
-using MinS = Simply<Minimum<F>, ImmS, false>;
+using MaxS = Simply<MaximumScalar<F>, ImmS, false>;
+using MinS = Simply<MinimumScalar<F>, ImmS, false>;
 
 #define MX_UNARY(op, O) MX_ENTRY(Op::op, kind_f32, 0, unary<O<F>>), MX_ENTRY(Op::op, kind_f64, 0, unary<O<D>>)
 #define MX_BINARY_(op, O, kind, T)                                 \
@@ -205,6 +197,9 @@ using MinS = Simply<Minimum<F>, ImmS, false>;
       MX_ENTRY(Op::op, kind, form_as, binary<O<T>, ImmS, false>),  \
       MX_ENTRY(Op::op, kind, form_sa, binary<O<T>, ImmS, true>)
 #define MX_BINARY(op, O) MX_BINARY_(op, O, kind_f32, F), MX_BINARY_(op, O, kind_f64, D)
+#define MX_COMMUTES(op, kind, ...)                                    \
+  MX_ENTRY(Op::op, kind, form_as, binary<__VA_ARGS__, ImmS, false>), \
+      MX_ENTRY(Op::op, kind, form_sa, binary<__VA_ARGS__, ImmS, false>)
 #define MX_MEMORY_ONLY(op, O)                                       \
   MX_ENTRY(Op::op, kind_f32, form_am, binary<O<F>, MemP, false>),   \
       MX_ENTRY(Op::op, kind_f32, form_ma, binary<O<F>, MemP, true>),\
@@ -213,7 +208,9 @@ using MinS = Simply<Minimum<F>, ImmS, false>;
 
 const Entry entries[] = {
     MX_BINARY(add, Add), MX_BINARY(subtract, Subtract), MX_BINARY(multiply, Multiply), MX_BINARY(divide, Divide),
-    MX_BINARY(minimum, Minimum), MX_BINARY(maximum, Maximum),
+    MX_MEMORY_ONLY(minimum, Minimum), MX_MEMORY_ONLY(maximum, Maximum),
+    MX_COMMUTES(minimum, kind_f32, MinimumScalar<F>), MX_COMMUTES(minimum, kind_f64, MinimumScalar<D>),
+    MX_COMMUTES(maximum, kind_f32, MaximumScalar<F>), MX_COMMUTES(maximum, kind_f64, MaximumScalar<D>),
     MX_BINARY(equal, Equal), MX_BINARY(not_equal, NotEqual), MX_BINARY(less, Less), MX_BINARY(less_equal, LessEqual),
     MX_BINARY(greater, Greater), MX_BINARY(greater_equal, GreaterEqual),
     MX_MEMORY_ONLY(floor_divide, FloorDivide), MX_MEMORY_ONLY(copysign, Copysign),

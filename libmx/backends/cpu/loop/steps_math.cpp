@@ -33,9 +33,8 @@ inline void polynomial(T *u, const T *x, S highest, Rest... rest) {
   horner<N>(u, x, rest...);
 }
 
-inline F clamp(F x, float low, float high) {  // NaN passes
-  x = x < F{} + low ? F{} + low : x;
-  return x > F{} + high ? F{} + high : x;
+inline F clamp(F x, float low, float high) {  // NaN passes, being the second operand
+  return smaller(F{} + high, larger(F{} + low, x));
 }
 // 2^n for integral n in [-126, 127].
 inline F power_of_two(F n) { return bits<F>((to_int(n) + 127) << 23); }
@@ -125,25 +124,28 @@ struct Sigmoid {
     MX_LANES e[i] = -abs(x[i]);
     exp_of<N>(e);
     MX_LANES x[i] = choose(x[i] < 0.f, e[i], F{} + 1.f) / (e[i] + 1.f);
-    MX_LANES x[i] = choose(e[i] != e[i], e[i], x[i]);
   }
 };
 
-// |x| < 0.625: x + x^3 P(x^2); else 1 - 2 / (e^2|x| + 1).
+// q = t / (t + 2) = t / 2 - q t / 2, t = expm1(2 |x|) = 2^n u + (2^n - 1); the denominator is rounded from the parts.
 struct Tanh {
   using T = F;
   template <int N>
   static void f(F *x) {
-    F a[N], e[N], z[N], u[N];
+    F a[N], n[N], s[N], u[N];
     MX_LANES a[i] = abs(x[i]);
-    MX_LANES e[i] = a[i] + a[i];
-    MX_LANES z[i] = x[i] * x[i];
-    polynomial<N>(u, z, -0.0057049785f, 0.020639079f, -0.05373971f, 0.13331442f, -0.3333328f);
-    MX_LANES u[i] = u[i] * z[i];
-    MX_LANES u[i] = madd(u[i], x[i], x[i]);
-    exp_of<N>(e);
-    MX_LANES e[i] = 1.f - 2.f / (e[i] + 1.f);
-    MX_LANES x[i] = choose(a[i] < 0.625f, u[i], copysign(e[i], x[i]));
+    MX_LANES a[i] = smaller(F{} + 9.25f, a[i]);  // where it is 1 in float32
+    MX_LANES a[i] = a[i] + a[i];
+    reduce_exp<N>(a, n, s);
+    small_expm1<N>(s, u);
+    MX_LANES n[i] = power_of_two(n[i]);
+    MX_LANES s[i] = madd(n[i], u[i], n[i] - 1.f);
+    MX_LANES u[i] = madd(n[i], u[i], n[i] + 1.f);
+    MX_LANES u[i] = s[i] / u[i];
+    // A small quotient is rather a correction of t / 2.
+    MX_LANES s[i] = s[i] * 0.5f;
+    MX_LANES s[i] = madd(-s[i], u[i], s[i]);
+    MX_LANES x[i] = copysign(choose(a[i] < 0.34f, s[i], u[i]), x[i]);
   }
 };
 
@@ -157,7 +159,7 @@ struct Erf {
     polynomial<N>(u, z, 7.853854e-05f, -0.00080101914f, 0.0051883273f, -0.026853811f, 0.112835854f, -0.37612626f, 0.12837917f);
     MX_LANES u[i] = madd(u[i], x[i], x[i]);
     MX_LANES a[i] = abs(x[i]);
-    MX_LANES a[i] = choose(a[i] > 4.f, F{} + 4.f, a[i]);
+    MX_LANES a[i] = smaller(F{} + 4.f, a[i]);
     polynomial<N>(e, a, 9.105811e-08f, -2.2995642e-05f, 0.00044939877f, -0.004232371f, 0.025267022f, -0.10849651f, -0.63315654f,
                   -1.1296073f, 0.00019370651f);
     exp_of<N>(e);
@@ -289,11 +291,13 @@ inline void small_sin(const F *d, F *x) {
   MX_LANES u[i] = u[i] * d[i];
   MX_LANES x[i] = madd(z[i], u[i], d[i]);
 }
-template <int N>
-inline bool beyond(const F *x) {
-  I outside{};
-  MX_LANES outside |= ~(abs(x[i]) <= trig_limit);
-  return any(outside);
+// Whether a finite lane or an infinity is beyond the limit; NaN may go the fast way.
+inline bool beyond(MX_BLOCK) {
+  F most{};
+#define MX_ONE(k, v) most = larger(abs(v), most);
+  MX_EACH(MX_ONE)
+#undef MX_ONE
+  return any(most > F{} + trig_limit);
 }
 
 struct Sin {
@@ -330,8 +334,7 @@ __attribute__((noinline)) void slow_lanes(float *block, const float *x) {
 }
 template <class O>
 void trigonometric(MX_STEP) {
-  const F all[8] = {v0, v1, v2, v3, v4, v5, v6, v7};
-  if (__builtin_expect(beyond<8>(all), 0)) {
+  if (__builtin_expect(beyond(v0, v1, v2, v3, v4, v5, v6, v7), 0)) {
     // The arguments to the upper half of the scratch memory, the results of the fast way to the lower one.
     char *const upper = step->scratch + block_bytes;
 #define MX_ONE(k, v)                                 \

@@ -381,6 +381,9 @@ void run(const Step *tape, int64_t begin, int64_t stop) {
   const Fn first = reinterpret_cast<Fn>(tape->fn);
   const V z{};
   for (int64_t offset = begin; offset < stop; offset += block_bytes) first(tape, offset, z, z, z, z, z, z, z, z);
+#if defined(__AVX__)
+  _mm256_zeroupper();  // the caller is code for the smallest level
+#endif
 }
 void fence() {
 #if defined(__SSE2__)

@@ -119,6 +119,23 @@ inline D rounded(D x) {
   });
 }
 #endif
+// minps and maxps: the second operand if either is NaN.
+#if defined(__AVX512F__)
+inline F smaller(F a, F b) { return _mm512_maskz_min_ps(0xffff, a, b); }
+inline F larger(F a, F b) { return _mm512_maskz_max_ps(0xffff, a, b); }
+#elif defined(__AVX2__)
+inline F smaller(F a, F b) { return _mm256_min_ps(a, b); }
+inline F larger(F a, F b) { return _mm256_max_ps(a, b); }
+#elif defined(__SSE2__)
+inline F smaller(F a, F b) { return _mm_min_ps(a, b); }
+inline F larger(F a, F b) { return _mm_max_ps(a, b); }
+#else
+inline F smaller(F a, F b) { return a < b ? a : b; }
+inline F larger(F a, F b) { return a > b ? a : b; }
+#endif
+inline D smaller(D a, D b) { return a < b ? a : b; }
+inline D larger(D a, D b) { return a > b ? a : b; }
+
 // The immediates of roundps, exceptions off.
 template <class T>
 inline T rint(T x) { return rounded<8>(x); }

@@ -95,6 +95,16 @@ void Worker::accumulate_into(char *node, int64_t stride, bool moves) noexcept {
   node_moves_ = moves;
 }
 
+void Worker::prefetch(int64_t first, int64_t n, int64_t rows) const noexcept {
+  for (uint32_t r = 0; r < kernel_.streams.size(); r++) {
+    const Row &row = plan_.rows[r];
+    if (row.what != Row::input || row.access != Access::direct) continue;
+    const int64_t ahead = rows * (rows != 0 ? plan_.stride(r, plan_.first_inner() - 1) : 0);
+    const char *at = reinterpret_cast<const char *>(current_[r] + ahead + (first << row.log2_size));
+    for (int64_t i = 0; i < n << row.log2_size; i += 64) __builtin_prefetch(at + i, 0, 2);
+  }
+}
+
 void Worker::fill_constants() {
   moved_ = false;
   for (uint32_t r = 0; r < current_.size(); r++) {
@@ -134,6 +144,13 @@ void Worker::pieces(uint32_t row, int64_t first, int64_t n, Piece piece) {
 void Worker::pack(uint32_t r, int64_t first, int64_t n) {
   const Row &row = plan_.rows[r];
   char *const dense = staging(r);
+  if (n % kernel_.block_elements() != 0 && row.what == Row::input) {
+    // The rest of the last block gets copies of an element: leftovers could be slow to compute with.
+    const int64_t rest = kernel_.block_elements() - n % kernel_.block_elements();
+    pieces(r, first, 1, [&](int64_t address, int64_t, int64_t, int64_t) {
+      level_.pack[row.log2_size](dense + (n << row.log2_size), reinterpret_cast<const char *>(address), 0, rest);
+    });
+  }
   if (row.what == Row::input) {
     pieces(r, first, n, [&](int64_t address, int64_t stride, int64_t at, int64_t count) {
       level_.pack[row.log2_size](dense + (at << row.log2_size), reinterpret_cast<const char *>(address), stride, count);

@@ -52,6 +52,9 @@ class Worker {
   // Executes the elements [first, first + n) of the inner range; the first one's accumulator is at `lanes`, in elements.
   void run(int64_t first, int64_t n, int64_t lanes = 0);
 
+  // Brings the elements [first, first + n) of the dense inputs towards the caches, `rows` middle positions ahead.
+  void prefetch(int64_t first, int64_t n, int64_t rows) const noexcept;
+
   // Address of the current row's element in memory that the inner range does not move.
   int64_t address(uint32_t row) const noexcept { return current_[row]; }
   // Writes n dense elements to the inner positions [first, first + n) of a row.
