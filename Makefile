@@ -33,8 +33,9 @@ demo: build/installed .venv/demo
 	build/examples/add
 	python -P examples/python/embed.py
 
+# Peers go into an environment of their own. make bench BENCH='--quick --only gelu softmax'; bench/run.py says more.
 bench: build/installed
-	for f in bench/*.py; do python -P $$f || exit 1; done
+	python bench/run.py $(BENCH)
 
 # Sanitizers: C, C++ and exit tests. Exits may take longer; what they check else does not change.
 SANITIZED_TEST := $(TEST) --no-suite headers --no-suite levels

@@ -3,6 +3,7 @@ signal, so that no thread pool of theirs can spin while somebody else is measure
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import select
@@ -14,6 +15,7 @@ from typing import Any
 import environment
 
 WORKER = Path(__file__).with_name("worker.py")
+PR_SET_PDEATHSIG = 1
 Answer = dict[str, Any]
 
 
@@ -29,6 +31,12 @@ class Peer:
 
     def _start(self) -> None:
         cpus = environment.bound_to(self.n_threads)
+        prctl = ctypes.CDLL(None).prctl
+
+        def before() -> None:
+            os.sched_setaffinity(0, cpus)
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a stopped process would outlive a killed run.py
+
         self.process = subprocess.Popen(
             [environment.interpreter(self.name), str(WORKER), self.name],
             stdin=subprocess.PIPE,
@@ -36,7 +44,7 @@ class Peer:
             stderr=subprocess.DEVNULL,
             text=True,
             env=environment.threads_environment(self.n_threads),
-            preexec_fn=lambda: os.sched_setaffinity(0, cpus),
+            preexec_fn=before,
         )
         hello = self._answer(120)
         self.version = hello.get("version", "")

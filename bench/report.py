@@ -158,7 +158,8 @@ def markdown(result: Result) -> str:
     lines += [
         "",
         "Median (minimum) of all samples of alternating rounds. *to best*: the best peer's median over ours, so more"
-        " than 1 is faster than every peer; bold where it is. *of limit*: the least time that the machine allows over ours."
+        " than 1 is faster than every peer; bold where it is. *of limit*: the least time that the machine allows over"
+        " ours."
         " Every result was compared with float64 NumPy before it was timed: *wrong* failed that, - is not supported.",
         "",
         "| " + " | ".join(["", *names, "to best", "of limit"]) + " |",

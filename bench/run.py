@@ -120,27 +120,32 @@ def main() -> None:
     except (OSError, RuntimeError) as error:
         print(f"without limits of the machine: {error}")
     report.print_header(result)
-    for workload in all_workloads():
-        if is_wanted(workload.name, options.only) and not (options.quick and workload.is_long):
-            cells = measure(workload, peers, options.rounds, options.seconds)
-            report.print_row(result, result.add(workload, cells))
-    for peer in peers:
-        peer.end()
-    shutil.rmtree(DATA, ignore_errors=True)
+    try:
+        for workload in all_workloads():
+            if is_wanted(workload.name, options.only) and not (options.quick and workload.is_long):
+                cells = measure(workload, peers, options.rounds, options.seconds)
+                report.print_row(result, result.add(workload, cells))
+    finally:
+        for peer in peers:
+            peer.end()
+        shutil.rmtree(DATA, ignore_errors=True)
     add_processes(result, options)
+    if not result.rows:
+        raise SystemExit(f"no row is called like {' or '.join(options.only)}")
     report.write(result, options.out, is_whole=not options.only and default_frameworks(options) == options.frameworks)
 
 
 def add_processes(result: report.Result, options: argparse.Namespace) -> None:
     """The rows that are not of a worker: the C interface, and whole processes."""
-    if "pymx" in result.versions and is_wanted("C: ", options.only):
+    if "pymx" in result.versions:
         try:
             for name, cell in native.overhead(options.threads).items():
-                report.print_row(result, result.add_row(f"C: {name}", {"pymx": cell}))
+                if is_wanted(f"C: {name}", options.only):
+                    report.print_row(result, result.add_row(f"C: {name}", {"pymx": cell}))
         except (OSError, RuntimeError) as error:
             print(f"without the C interface: {error}")
     if any(is_wanted(row, options.only) for row in startup.ROWS):
-        table = startup.measure(list(result.versions), options.threads, options.rounds)
+        table = startup.measure(list(result.versions), options.threads, max(3, options.rounds))
         for name, cells in table.items():
             unit = "B" if name in startup.ROWS_OF_BYTES else "s"
             report.print_row(result, result.add_row(name, cells, unit))

@@ -24,8 +24,8 @@ FIRST_OP = {
     "inductor": "import torch; torch.compile(lambda x: x * 2 + 1)(torch.ones(8))",
 }
 DISTRIBUTIONS = {"inductor": "torch"}
-ROWS = ["import + first op", "peak memory", "exit", "size on disk, with dependencies"]
-ROWS_OF_BYTES = {ROWS[1], ROWS[3]}
+ROWS = ["import + first op", "peak memory", "exit", "largest shared library", "size on disk, with dependencies"]
+ROWS_OF_BYTES = {ROWS[1], ROWS[3], ROWS[4]}
 
 _PROBE = """
 import os, time
@@ -38,8 +38,9 @@ os.write(1, f"{{end - start}} {{peak * 1024}} {{time.monotonic()}}\\n".encode())
 
 _SIZE = """
 import importlib.metadata as metadata, os, re, sys
-seen = {{}}
+seen, largest = {{}}, 0
 def add(name):
+    global largest
     name = re.sub("[-_.]+", "-", name).lower()
     if name in seen:
         return
@@ -48,12 +49,14 @@ def add(name):
     except metadata.PackageNotFoundError:
         return
     paths = [str(file.locate()) for file in found.files or [] if not str(file).endswith(".pyc")]
-    seen[name] = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
+    sizes = {{path: os.path.getsize(path) for path in paths if os.path.exists(path)}}
+    seen[name] = sum(sizes.values())
+    largest = max([largest, *(size for path, size in sizes.items() if re.search(r"[.]so([.0-9]*)$", path))])
     for requirement in found.requires or []:
         if "extra ==" not in requirement or name == "mlx" and "cpu" in requirement:
             add(re.match(r"[A-Za-z0-9_.-]+", requirement).group())
 add({name!r})
-print(sum(seen.values()))
+print(largest, sum(seen.values()))
 """
 
 
@@ -80,7 +83,8 @@ def measure(frameworks: list[str], n_threads: int, rounds: int) -> dict[str, dic
             [environment.interpreter(name), "-P", "-c", code], capture_output=True, text=True, env=env
         )
         if done.returncode == 0:
-            cells[ROWS[3]][name] = {"median": float(done.stdout)}
+            for row, size in zip(ROWS[3:], done.stdout.split(), strict=True):
+                cells[row][name] = {"median": float(size)}
     return cells
 
 

@@ -41,20 +41,6 @@ static PyObject *wrap_array(PyObject *holder, mx_array x) {
   return make_array((PyTypeObject *)PyList_GetItem(holder, 0), x);
 }
 
-/* Takes over the handles, also on failure. */
-static PyObject *list_of_arrays(PyObject *holder, const mx_array *xs, size_t n) {
-  PyObject *list = PyList_New((Py_ssize_t)n);
-  for (size_t i = 0; i < n; i++) {
-    if (!list) {
-      mx_array_free(xs[i]);
-      continue;
-    }
-    PyObject *item = wrap_array(holder, xs[i]);
-    if (!item || PyList_SetItem(list, (Py_ssize_t)i, item)) Py_CLEAR(list);
-  }
-  return list;
-}
-
 /* ---- life */
 
 static void array_dealloc(PyObject *self) {

@@ -30,6 +30,7 @@ class Framework:
 
     xp: Any
     version: str
+    compiles = True  # False: `compile` gives the function itself
     has_arrays = True  # False: a compiler of functions of NumPy arrays, with no ops of its own
 
     def __init__(self, xp: Any, version: str) -> None:

@@ -10,6 +10,8 @@ from frameworks import torch
 
 
 class Bench(torch.Bench):
+    compiles = True
+
     def __init__(self) -> None:
         super().__init__()
         config: Any = importlib.import_module("torch._dynamo").config

@@ -10,6 +10,8 @@ from frameworks import Framework
 
 
 class Bench(Framework):
+    compiles = False
+
     def __init__(self) -> None:
         super().__init__(np, np.__version__)
 

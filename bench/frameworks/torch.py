@@ -11,6 +11,8 @@ from frameworks import Axis, Framework, Host
 
 
 class Bench(Framework):
+    compiles = False
+
     def __init__(self) -> None:
         self.torch: Any = importlib.import_module("torch")
         self.nn: Any = importlib.import_module("torch.nn.functional")

@@ -33,7 +33,6 @@ class Workload:
     tolerance: float = 1e-5  # largest |x - reference| / (|reference| + mean |reference|)
     n_bytes: float = 0  # memory traffic that cannot be avoided, where it is what limits
     flops: float = 0  # float32 operations that cannot be avoided, where they are what limits
-    only: frozenset[str] = frozenset()  # the frameworks it makes sense for; empty: all
 
 
 def normal(*shapes: tuple[int, ...], mean: float = 0.0) -> Callable[[np.random.Generator], list[Host]]:

@@ -1,9 +1,11 @@
 // Cholesky, LU, QR and the solvers on them, by Eigen; one level of the table in linalg_level.hpp.
+// clang-format off
+#include "backends/cpu/linalg_eigen.hpp"  // before Eigen: it says how Eigen fails
+
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/QR>
-
-#include "backends/cpu/linalg_eigen.hpp"
+// clang-format on
 
 namespace {
 

@@ -1,7 +1,9 @@
 // Eigenvalues, by Eigen, and the table of linalg_level.hpp that they and singular values share.
-#include <Eigen/Eigenvalues>
+// clang-format off
+#include "backends/cpu/linalg_eigen.hpp"  // before Eigen: it says how Eigen fails
 
-#include "backends/cpu/linalg_eigen.hpp"
+#include <Eigen/Eigenvalues>
+// clang-format on
 
 extern "C" __attribute__((visibility("hidden"))) bool mx_linalg_svd(const double *data, int64_t m, int64_t n, double *u,
                                                                     double *s, double *v);

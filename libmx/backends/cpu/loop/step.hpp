@@ -8,6 +8,8 @@ namespace {
 
 using namespace mx::loop;
 
+// Functions over several vectors keep them in registers only if nothing of them is a call.
+#define MX_INLINE __attribute__((always_inline)) inline
 #define MX_BLOCK V v0, V v1, V v2, V v3, V v4, V v5, V v6, V v7
 #define MX_STEP const Step *step, int64_t offset, MX_BLOCK
 using Fn = void (*)(MX_STEP);

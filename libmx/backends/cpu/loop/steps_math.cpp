@@ -10,36 +10,36 @@
 
 namespace {
 
-// With 32 registers all eight vectors of a block go through a function together, with 16 in two groups.
-#if defined(__AVX512F__)
+// How many of a block's vectors go through a function together. Measured: all of them, spills included, from AVX2 on.
+#if defined(__AVX2__)
 constexpr int group = 8;
 #else
 constexpr int group = 4;
 #endif
 
 template <int N, class T, class S>
-inline void horner(T *u, const T *x, S last) {
+MX_INLINE void horner(T *u, const T *x, S last) {
   MX_LANES u[i] = madd(u[i], x[i], T{} + last);
 }
 // u = c[0] + c[1] x + ... ; coefficients from the highest degree down.
 template <int N, class T, class S, class... Rest>
-inline void horner(T *u, const T *x, S next, Rest... rest) {
+MX_INLINE void horner(T *u, const T *x, S next, Rest... rest) {
   horner<N>(u, x, next);
   horner<N>(u, x, rest...);
 }
 template <int N, class T, class S, class... Rest>
-inline void polynomial(T *u, const T *x, S highest, Rest... rest) {
+MX_INLINE void polynomial(T *u, const T *x, S highest, Rest... rest) {
   MX_LANES u[i] = T{} + highest;
   horner<N>(u, x, rest...);
 }
 
-inline F clamp(F x, float low, float high) {  // NaN passes, being the second operand
+MX_INLINE F clamp(F x, float low, float high) {  // NaN passes, being the second operand
   return smaller(F{} + high, larger(F{} + low, x));
 }
 // 2^n for integral n in [-126, 127].
-inline F power_of_two(F n) { return bits<F>((to_int(n) + 127) << 23); }
+MX_INLINE F power_of_two(F n) { return bits<F>((to_int(n) + 127) << 23); }
 // y * 2^n for integral n in [-252, 254]; the second product rounds a denormal result once.
-inline F scale(F y, F n) {
+MX_INLINE F scale(F y, F n) {
 #if defined(__AVX512F__)
   return _mm512_maskz_scalef_ps(0xffff, y, n);
 #else
@@ -48,7 +48,7 @@ inline F scale(F y, F n) {
 #endif
 }
 template <class M>
-inline F choose(M mask, F yes, F no) {
+MX_INLINE F choose(M mask, F yes, F no) {
   return mask ? yes : no;
 }
 
@@ -57,21 +57,21 @@ constexpr float ln2_high = 0.693145751953125f, ln2_low = 1.428606765330187e-06f;
 
 // x = n ln 2 + s with |s| <= ln 2 / 2.
 template <int N>
-inline void reduce_exp(const F *x, F *n, F *s) {
+MX_INLINE void reduce_exp(const F *x, F *n, F *s) {
   MX_LANES n[i] = rint(x[i] * 1.44269504f);
   MX_LANES s[i] = madd(n[i], F{} - ln2_high, x[i]);
   MX_LANES s[i] = madd(n[i], F{} - ln2_low, s[i]);
 }
 // expm1(s) = s + s^2 P(s)
 template <int N>
-inline void small_expm1(const F *s, F *u) {
+MX_INLINE void small_expm1(const F *s, F *u) {
   F z[N];
   polynomial<N>(u, s, 0.00019845892f, 0.0013940823f, 0.00833339f, 0.04166636f, 0.16666666f, 0.5f);
   MX_LANES z[i] = s[i] * s[i];
   MX_LANES u[i] = madd(z[i], u[i], s[i]);
 }
 template <int N>
-inline void exp_of(F *x) {
+MX_INLINE void exp_of(F *x) {
   F n[N], s[N], u[N];
   MX_LANES x[i] = clamp(x[i], -104.f, 89.f);
   reduce_exp<N>(x, n, s);
@@ -83,14 +83,14 @@ inline void exp_of(F *x) {
 struct Exp {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     exp_of<N>(x);
   }
 };
 struct Exp2 {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F n[N], s[N], u[N];
     MX_LANES x[i] = clamp(x[i], -151.f, 129.f);
     MX_LANES n[i] = rint(x[i]);
@@ -103,7 +103,7 @@ struct Exp2 {
 struct Expm1 {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F n[N], s[N], u[N], t[N];
     MX_LANES t[i] = clamp(x[i], -18.f, 89.f);
     reduce_exp<N>(t, n, s);
@@ -119,7 +119,7 @@ struct Expm1 {
 struct Sigmoid {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F e[N];
     MX_LANES e[i] = -abs(x[i]);
     exp_of<N>(e);
@@ -127,25 +127,24 @@ struct Sigmoid {
   }
 };
 
-// q = t / (t + 2) = t / 2 - q t / 2, t = expm1(2 |x|) = 2^n u + (2^n - 1); the denominator is rounded from the parts.
+// |x| < 0.625: x + x^3 P(x^2); else 1 - 2 / (e^2|x| + 1), which is 1 in float32 from 9.25 on.
 struct Tanh {
   using T = F;
   template <int N>
-  static void f(F *x) {
-    F a[N], n[N], s[N], u[N];
-    MX_LANES a[i] = abs(x[i]);
-    MX_LANES a[i] = smaller(F{} + 9.25f, a[i]);  // where it is 1 in float32
-    MX_LANES a[i] = a[i] + a[i];
-    reduce_exp<N>(a, n, s);
+  MX_INLINE static void f(F *x) {
+    F a[N], n[N], s[N], u[N], z[N];
+    MX_LANES a[i] = smaller(F{} + 9.25f, abs(x[i]));
+    MX_LANES z[i] = a[i] + a[i];
+    reduce_exp<N>(z, n, s);
     small_expm1<N>(s, u);
     MX_LANES n[i] = power_of_two(n[i]);
-    MX_LANES s[i] = madd(n[i], u[i], n[i] - 1.f);
     MX_LANES u[i] = madd(n[i], u[i], n[i] + 1.f);
-    MX_LANES u[i] = s[i] / u[i];
-    // A small quotient is rather a correction of t / 2.
-    MX_LANES s[i] = s[i] * 0.5f;
-    MX_LANES s[i] = madd(-s[i], u[i], s[i]);
-    MX_LANES x[i] = copysign(choose(a[i] < 0.34f, s[i], u[i]), x[i]);
+    MX_LANES s[i] = 1.f - 2.f / u[i];
+    MX_LANES z[i] = a[i] * a[i];
+    polynomial<N>(u, z, -0.0057049785f, 0.020639079f, -0.05373971f, 0.13331442f, -0.3333328f);
+    MX_LANES u[i] = u[i] * z[i];
+    MX_LANES u[i] = madd(u[i], a[i], a[i]);
+    MX_LANES x[i] = copysign(choose(a[i] < 0.625f, u[i], s[i]), x[i]);
   }
 };
 
@@ -153,7 +152,7 @@ struct Tanh {
 struct Erf {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F a[N], z[N], u[N], e[N];
     MX_LANES z[i] = x[i] * x[i];
     polynomial<N>(u, z, 7.853854e-05f, -0.00080101914f, 0.0051883273f, -0.026853811f, 0.112835854f, -0.37612626f, 0.12837917f);
@@ -170,7 +169,7 @@ struct Erf {
 
 // x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
 template <int N>
-inline void reduce_log(const F *x, F *e, F *f) {
+MX_INLINE void reduce_log(const F *x, F *e, F *f) {
   U raw[N];
   F tiny[N];
   MX_LANES tiny[i] = bits<F>(bits<U>(x[i] < 0x1p-126f) & bits<U>(F{} + 25.f));
@@ -180,7 +179,7 @@ inline void reduce_log(const F *x, F *e, F *f) {
 }
 // log1p(f) = f + tail, tail = -f^2 / 2 + f^3 P(f)
 template <int N>
-inline void log_tail(const F *f, F *tail) {
+MX_INLINE void log_tail(const F *f, F *tail) {
   F z[N], p[N];
   polynomial<N>(p, f, 0.06748783f, -0.1167937f, 0.11889244f, -0.12405093f, 0.14219353f, -0.16668014f, 0.20002128f, -0.2500001f,
                 0.33333313f);
@@ -190,7 +189,7 @@ inline void log_tail(const F *f, F *tail) {
   MX_LANES tail[i] = madd(z[i], F{} - 0.5f, p[i]);
 }
 // What a logarithm gives outside of (0, inf), y elsewhere.
-inline F log_special(F x, F y) {
+MX_INLINE F log_special(F x, F y) {
   y = choose(x == F{} + inf, x, y);
   y = choose(x == F{}, F{} - inf, y);
   return choose((x < F{}) | (x != x), F{} + __builtin_nanf(""), y);
@@ -199,7 +198,7 @@ inline F log_special(F x, F y) {
 struct Log {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F e[N], f[N], t[N];
     reduce_log<N>(x, e, f);
     log_tail<N>(f, t);
@@ -213,7 +212,7 @@ struct Log {
 struct Log2 {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F e[N], f[N], t[N], y[N];
     reduce_log<N>(x, e, f);
     log_tail<N>(f, t);
@@ -227,7 +226,7 @@ struct Log2 {
 struct Log10 {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F e[N], f[N], t[N], y[N];
     reduce_log<N>(x, e, f);
     log_tail<N>(f, t);
@@ -244,7 +243,7 @@ struct Log10 {
 struct Log1p {
   using T = F;
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F e[N], f[N], t[N], w[N];
     MX_LANES w[i] = 1.f + x[i];
     reduce_log<N>(w, e, f);
@@ -263,14 +262,14 @@ struct Log1p {
 constexpr float trig_limit = 100000.f;
 #if defined(__FMA__)
 template <int N>
-inline void take_off(const F *q, const F *x, F *d) {
+MX_INLINE void take_off(const F *q, const F *x, F *d) {
   MX_LANES d[i] = madd(q[i], F{} - 3.14159274f, x[i]);
   MX_LANES d[i] = madd(q[i], F{} + 8.74227766e-08f, d[i]);
   MX_LANES d[i] = madd(q[i], F{} + 3.4302490e-15f, d[i]);
 }
 #else
 template <int N>
-inline void take_off(const F *q, const F *x, F *d) {
+MX_INLINE void take_off(const F *q, const F *x, F *d) {
   // Without fma in double precision: pi to 33 bits times q is exact.
   MX_LANES {
     D x0, x1, q0, q1;
@@ -284,7 +283,7 @@ inline void take_off(const F *q, const F *x, F *d) {
 #endif
 // sin(d) = d + d^3 P(d^2), |d| <= pi / 2
 template <int N>
-inline void small_sin(const F *d, F *x) {
+MX_INLINE void small_sin(const F *d, F *x) {
   F z[N], u[N];
   MX_LANES z[i] = d[i] * d[i];
   polynomial<N>(u, z, 2.6056307e-06f, -0.00019809538f, 0.008333066f, -0.1666666f);
@@ -292,7 +291,7 @@ inline void small_sin(const F *d, F *x) {
   MX_LANES x[i] = madd(z[i], u[i], d[i]);
 }
 // Whether a finite lane or an infinity is beyond the limit; NaN may go the fast way.
-inline bool beyond(MX_BLOCK) {
+MX_INLINE bool beyond(MX_BLOCK) {
   F most{};
 #define MX_ONE(k, v) most = larger(abs(v), most);
   MX_EACH(MX_ONE)
@@ -304,7 +303,7 @@ struct Sin {
   using T = F;
   static float slow(float x) { return sinf(x); }
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F q[N], d[N];
     MX_LANES q[i] = rint(x[i] * 0.318309886f);
     take_off<N>(q, x, d);
@@ -318,7 +317,7 @@ struct Cos {
   using T = F;
   static float slow(float x) { return cosf(x); }
   template <int N>
-  static void f(F *x) {
+  MX_INLINE static void f(F *x) {
     F n[N], q[N], d[N];
     MX_LANES n[i] = rint(madd(x[i], F{} + 0.318309886f, F{} - 0.5f));
     MX_LANES q[i] = n[i] + 0.5f;
@@ -353,7 +352,7 @@ void trigonometric(MX_STEP) {
 }
 
 // power: exp2(b log2 a) in double precision. log2(m) = (2 / ln 2) atanh(s), s = (m - 1) / (m + 1), as a series.
-inline D log2_of(D a) {
+MX_INLINE D log2_of(D a) {
   const W raw = bits<W>(a) + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
   // The exponent as a double: put under the implicit bit of 2^52.
   const D e = bits<D>((raw >> 52) | 0x4330000000000000ull) - (0x1p52 + 1023);
@@ -369,7 +368,7 @@ inline D log2_of(D a) {
   u = madd(u, z, D{} + 1.);
   return madd(u, s * 2.8853900817779268, e);
 }
-inline D exp2_of(D x) {
+MX_INLINE D exp2_of(D x) {
   x = x < D{} - 200 ? D{} - 200 : x > D{} + 200 ? D{} + 200 : x;
   const D n = rint(x), s = x - n;
   D u = D{} + 1.0210630374735266e-07;
@@ -387,8 +386,8 @@ inline D exp2_of(D x) {
 }
 inline float pow_of(float a, float b) { return powf(a, b); }
 // Zeros, infinities and NaN, which the fast way leaves to the C library.
-inline I unusual(F a, F b) { return ~((abs(a) < F{} + inf) & (a != F{}) & (abs(b) < F{} + inf)); }
-inline F pow_fast(F a, F b) {
+MX_INLINE I unusual(F a, F b) { return ~((abs(a) < F{} + inf) & (a != F{}) & (abs(b) < F{} + inf)); }
+MX_INLINE F pow_fast(F a, F b) {
   D a0, a1, b0, b1;
   widen(abs(a), a0, a1);
   widen(b, b0, b1);
