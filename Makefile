@@ -31,7 +31,7 @@ demo: build/installed .venv/demo
 	  cc -std=c11 -O2 examples/c/$$f.c -o build/examples/$$f $$(python -P -m pymx --cflags --libs) -lm \
 	    -Wl,-rpath,$$(python -P -m pymx --libdir) || exit 1; done
 	build/examples/add
-	python -P examples/python/embed.py
+	python examples/python/embed.py
 
 # Peers go into an environment of their own. make bench BENCH='--quick --only gelu softmax'; bench/run.py says more.
 bench: build/installed

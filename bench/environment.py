@@ -36,7 +36,7 @@ def ensure(names: list[str]) -> dict[str, str]:
     missing: dict[str, str] = {}
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-    for name in names:
+    for name in dict.fromkeys(names):
         if name == "pymx":
             if not _imports(sys.executable, "pymx"):
                 missing[name] = f"not installed in {sys.prefix}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import time
@@ -51,7 +52,7 @@ class Result:
         self.limits: dict[str, float] = {}  # of the machine: bytes/s and float32 operations/s
         self.about = {
             "date": time.strftime("%Y-%m-%d"),
-            "command": "python bench/run.py " + " ".join(sys.argv[1:]),
+            "command": shlex.join(["python", "bench/run.py", *sys.argv[1:]]),
             "commit": _output("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
             "cpu": _cpu(),
             "cpus": str(os.cpu_count()),

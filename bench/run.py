@@ -102,7 +102,7 @@ def is_wanted(name: str, only: list[str]) -> bool:
 
 def main() -> None:
     options = parse()
-    missing = environment.ensure(options.frameworks)
+    missing = environment.ensure(["numpy", "matplotlib", *options.frameworks])  # NumPy: for the workers
     peers = []
     for name in options.frameworks:
         if name not in missing:

@@ -34,6 +34,7 @@ LoopValue Emitter::load(Edge edge, DType type) {
   while (operand < out_.operands.size() && !(out_.operands[operand] == edge)) operand++;
   if (operand == out_.operands.size()) {
     out_.operands.push_back(edge);
+    out_.offsets.push_back(0);
     out_.code.operands.push_back(type);
   }
   const bool complex = is_complex(type);
@@ -109,25 +110,27 @@ class UnitEmitter {
     return {emit_real(e_, node.op, type, real), 0, false};
   }
 
-  uint16_t operand(uint32_t node) {
+  uint16_t operand(uint32_t node, DType type, int64_t offset) {
     out_.operands.push_back({node, 0});
-    out_.code.operands.push_back(graph_.nodes[node].specs[0].dtype);
+    out_.offsets.push_back(offset);
+    out_.code.operands.push_back(type);
     return static_cast<uint16_t>(out_.operands.size() - 1);
   }
 
   void store(uint32_t i, LoopValue v) {
     const DType type = graph_.nodes[i].specs[0].dtype;
-    const uint16_t to = operand(i);
+    const uint16_t to = operand(i, type, 0);
     e_.append({loop::Op::store, type, 0, to, v.re, 0, 0});
     if (v.complex) e_.append({loop::Op::store, type, 1, to, v.im, 0, 0});
   }
 
+  // The parts of a complex number are reduced as two real arrays that lie interleaved.
   void reduce(uint32_t i, LoopValue v) {
     const GraphNode &node = graph_.nodes[i];
     const DType type = node.specs[0].dtype;
-    const uint16_t to = operand(i);
-    e_.append({reduction(node.op, type), type, 0, to, logical(node.op, v), 0, 0});
-    if (v.complex && is_complex(type)) e_.append({reduction(node.op, type), type, 1, to, v.im, 0, 0});
+    const DType part = is_complex(type) ? DType::float32 : type;
+    e_.append({reduction(node.op, type), part, 0, operand(i, part, 0), logical(node.op, v), 0, 0});
+    if (is_complex(type)) e_.append({reduction(node.op, type), part, 0, operand(i, part, 4), v.im, 0, 0});
   }
 
   // all and any look at whether elements are zero.

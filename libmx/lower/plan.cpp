@@ -27,6 +27,7 @@ class Planner {
       lives_[storage].is_output = true;
       if (program_.storages[storage].kind == Storage::Kind::temp) program_.storages[storage].kind = Storage::Kind::owned;
     }
+    merge_temporaries();
     find_donors();
     plan_arena();
     release_leaves();
@@ -131,7 +132,7 @@ class Planner {
       operand.strides.assign(space.strides[k]);
       s.args.operands.push_back(std::move(operand));
       s.operand_storage.push_back(operands[k]->storage);
-      s.operand_offset.push_back(operands[k]->layout.offset);
+      s.operand_offset.push_back(operands[k]->layout.offset + emitted.offsets[k]);
       touch(operands[k]->storage);
     }
     for (uint64_t bits : emitted.scalars) s.args.scalars.push_back(bits);
@@ -173,6 +174,7 @@ class Planner {
     const LoopValue v = e.load({0, 0}, from.spec.dtype);
     emitted.n_loads = 1;
     emitted.code.operands.push_back(from.spec.dtype);
+    emitted.offsets.push_back(0);
     e.append({loop::Op::store, from.spec.dtype, 0, 1, v.re, 0, 0});
     if (v.complex) e.append({loop::Op::store, from.spec.dtype, 1, 1, v.im, 0, 0});
     Space space;
@@ -228,23 +230,51 @@ class Planner {
     return lives_[storage].last == step && !lives_[storage].is_output;
   }
 
+  // A temporary that ends where an output of its own begins is that output from the start. Backwards, so that chains of
+  // them become one buffer.
+  void merge_temporaries() {
+    for (uint32_t at = step(); at-- > 0;) {
+      const Step &s = program_.steps[at];
+      if (s.kind == Step::Kind::library) {
+        if (s.copies_first) merge_updated(s, at);
+        continue;
+      }
+      const uint32_t n_loads = n_loads_[at];
+      for (uint32_t out = n_loads; out < s.operand_storage.size(); out++)
+        for (uint32_t k = 0; k < n_loads; k++) {
+          const uint32_t from = s.operand_storage[k], to = s.operand_storage[out];
+          if (program_.storages[to].kind == Storage::Kind::owned && lives_[to].first == at &&
+              program_.storages[from].kind == Storage::Kind::temp && can_become(s, at, n_loads, out, from))
+            merge(from, to);
+        }
+    }
+  }
+
+  bool can_become(const Step &s, uint32_t at, uint32_t n_loads, uint32_t out, uint32_t from) const {
+    return program_.storages[from].bytes == program_.storages[s.operand_storage[out]].bytes && ends_at(from, at) &&
+           may_share(s, n_loads, out, from);
+  }
+
   void find_donors() {
     for (uint32_t at = 0; at < program_.steps.size(); at++) {
-      Step &s = program_.steps[at];
+      const Step &s = program_.steps[at];
       if (s.kind == Step::Kind::library) {
-        if (s.copies_first) find_in_place_donor(s, at);
+        if (s.copies_first) find_updated_donor(s, at);
         continue;
       }
       const uint32_t n_loads = n_loads_[at];
       for (uint32_t out = n_loads; out < s.operand_storage.size(); out++) {
-        Storage &to = program_.storages[s.operand_storage[out]];
+        const uint32_t to = s.operand_storage[out];
+        if (lives_[to].first != at) continue;
         for (uint32_t k = 0; k < n_loads; k++) {
           const uint32_t from = s.operand_storage[k];
+          if (from == to || !can_become(s, at, n_loads, out, from)) continue;
           const Storage &donor = program_.storages[from];
-          if (donor.bytes != to.bytes || !ends_at(from, at) || !may_share(s, n_loads, out, from)) continue;
-          if (to.kind == Storage::Kind::owned && donor.kind == Storage::Kind::leaf) to.donors.push_back(donor.index);
-          if (to.kind == Storage::Kind::temp && donor.kind == Storage::Kind::temp && !taken_.contains(from))
-            shared_[s.operand_storage[out]] = from, taken_.emplace(from, true);
+          Storage &taker = program_.storages[to];
+          if (taker.kind == Storage::Kind::owned && donor.kind == Storage::Kind::leaf) taker.donors.push_back(donor.index);
+          if (taker.kind == Storage::Kind::temp && donor.kind == Storage::Kind::temp && !taken_.contains(from) &&
+              shared_.emplace(to, from).second)
+            taken_.emplace(from, true);
         }
       }
     }
@@ -255,18 +285,26 @@ class Planner {
            is_row_major(place.spec.shape, place.layout.strides, itemsize(place.spec.dtype));
   }
 
-  void find_in_place_donor(Step &s, uint32_t at) {
+  // The storage that an update could write into instead of a copy of it.
+  const Storage *updated(const Step &s, uint32_t at) const {
     const Place &in = s.inputs[0];
     for (size_t k = 1; k < s.inputs.size(); k++)
-      if (s.inputs[k].storage == in.storage) return;
-    Storage &from = program_.storages[in.storage], &to = program_.storages[s.outputs[0].storage];
-    if (!ends_at(in.storage, at) || !covers(in, from)) return;
-    if (from.kind == Storage::Kind::leaf) {
-      to.donors.push_back(from.index);
-      if (to.kind == Storage::Kind::temp) to.kind = Storage::Kind::owned;  // the arena cannot take a buffer over
-    } else {
-      merge(in.storage, s.outputs[0].storage);
-    }
+      if (s.inputs[k].storage == in.storage) return nullptr;
+    const Storage &from = program_.storages[in.storage];
+    return ends_at(in.storage, at) && covers(in, from) ? &from : nullptr;
+  }
+
+  void merge_updated(const Step &s, uint32_t at) {
+    const Storage *from = updated(s, at);
+    if (from && from->kind == Storage::Kind::temp) merge(s.inputs[0].storage, s.outputs[0].storage);
+  }
+
+  void find_updated_donor(const Step &s, uint32_t at) {
+    const Storage *from = updated(s, at);
+    if (!from || from->kind != Storage::Kind::leaf) return;
+    Storage &to = program_.storages[s.outputs[0].storage];
+    to.donors.push_back(from->index);
+    to.kind = Storage::Kind::owned;  // the arena cannot take a buffer over
   }
 
   // Makes `from` the same memory as `to`, whose life then begins where that of `from` begins.
@@ -281,7 +319,6 @@ class Planner {
     }
     lives_[to].first = lives_[from].first;
     lives_[from] = {0, 0, false};
-    program_.storages[to].donors = program_.storages[from].donors;
     program_.storages[from].bytes = 0;
   }
 

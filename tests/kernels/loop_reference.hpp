@@ -1,5 +1,5 @@
-// For the loop tests: a scalar interpreter of the loop IR, written from the words of ir.hpp and sharing no code with the
-// executor, and arrays of any strides that end at an unmapped page, so that a read or write beyond them faults.
+// For the loop tests: a scalar interpreter of the loop IR, written from the words of ir.hpp and sharing no code with
+// the executor, and arrays of any strides that end at an unmapped page, so that a read or write beyond them faults.
 #pragma once
 #include <sys/mman.h>
 
@@ -33,17 +33,28 @@ inline int64_t random_below(int64_t n) { return static_cast<int64_t>(random_bits
 template <class F>
 auto with_type(DType type, F &&f) {
   switch (type) {
-    case DType::bool_: return f(bool{});
-    case DType::uint8: return f(uint8_t{});
-    case DType::uint16: return f(uint16_t{});
-    case DType::uint32: return f(uint32_t{});
-    case DType::uint64: return f(uint64_t{});
-    case DType::int8: return f(int8_t{});
-    case DType::int16: return f(int16_t{});
-    case DType::int32: return f(int32_t{});
-    case DType::int64: return f(int64_t{});
-    case DType::float64: return f(double{});
-    default: return f(float{});
+    case DType::bool_:
+      return f(bool{});
+    case DType::uint8:
+      return f(uint8_t{});
+    case DType::uint16:
+      return f(uint16_t{});
+    case DType::uint32:
+      return f(uint32_t{});
+    case DType::uint64:
+      return f(uint64_t{});
+    case DType::int8:
+      return f(int8_t{});
+    case DType::int16:
+      return f(int16_t{});
+    case DType::int32:
+      return f(int32_t{});
+    case DType::int64:
+      return f(int64_t{});
+    case DType::float64:
+      return f(double{});
+    default:
+      return f(float{});
   }
 }
 
@@ -93,7 +104,8 @@ inline uint64_t cast(DType from, DType to, uint64_t element) {
 
 template <class T>
 T integer_power(T base, T exponent) {
-  if (exponent < 0) return base == 1 ? 1 : base == static_cast<T>(-1) ? (exponent % 2 == 0 ? 1 : static_cast<T>(-1)) : 0;
+  if (exponent < 0)
+    return base == 1 ? 1 : base == static_cast<T>(-1) ? (exponent % 2 == 0 ? 1 : static_cast<T>(-1)) : 0;
   T result = 1;
   for (int bit = 8 * sizeof(T) - 1; bit >= 0; bit--) {
     result = static_cast<T>(uint64_t(result) * uint64_t(result));
@@ -108,30 +120,49 @@ T integer_op(Op op, T a, T b) {
   const uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   const bool shifts_out = b < 0 || y >= static_cast<uint64_t>(width);
   switch (op) {
-    case Op::add: return static_cast<T>(x + y);
-    case Op::subtract: return static_cast<T>(x - y);
-    case Op::multiply: return static_cast<T>(x * y);
-    case Op::square: return static_cast<T>(x * x);
-    case Op::negative: return static_cast<T>(0 - x);
-    case Op::absolute: return a < 0 ? static_cast<T>(0 - x) : a;
-    case Op::sign: return static_cast<T>((a > 0) - (a < 0));
-    case Op::bit_not: return static_cast<T>(~x);
-    case Op::bit_and: return static_cast<T>(x & y);
-    case Op::bit_or: return static_cast<T>(x | y);
-    case Op::bit_xor: return static_cast<T>(x ^ y);
-    case Op::shift_left: return shifts_out ? 0 : static_cast<T>(x << y);
-    case Op::shift_right: return shifts_out ? (a < 0 ? static_cast<T>(-1) : 0) : static_cast<T>(a >> y);
-    case Op::power: return integer_power(a, b);
-    case Op::minimum: return a < b ? a : b;
-    case Op::maximum: return a > b ? a : b;
-    case Op::floor_divide: case Op::remainder: {
+    case Op::add:
+      return static_cast<T>(x + y);
+    case Op::subtract:
+      return static_cast<T>(x - y);
+    case Op::multiply:
+      return static_cast<T>(x * y);
+    case Op::square:
+      return static_cast<T>(x * x);
+    case Op::negative:
+      return static_cast<T>(0 - x);
+    case Op::absolute:
+      return a < 0 ? static_cast<T>(0 - x) : a;
+    case Op::sign:
+      return static_cast<T>((a > 0) - (a < 0));
+    case Op::bit_not:
+      return static_cast<T>(~x);
+    case Op::bit_and:
+      return static_cast<T>(x & y);
+    case Op::bit_or:
+      return static_cast<T>(x | y);
+    case Op::bit_xor:
+      return static_cast<T>(x ^ y);
+    case Op::shift_left:
+      return shifts_out ? 0 : static_cast<T>(x << y);
+    case Op::shift_right:
+      return shifts_out ? (a < 0 ? static_cast<T>(-1) : 0) : static_cast<T>(a >> y);
+    case Op::power:
+      return integer_power(a, b);
+    case Op::minimum:
+      return a < b ? a : b;
+    case Op::maximum:
+      return a > b ? a : b;
+    case Op::floor_divide:
+    case Op::remainder: {
       if (b == 0) return 0;
       if (std::is_signed_v<T> && b == static_cast<T>(-1)) return op == Op::remainder ? 0 : static_cast<T>(0 - x);
       T q = static_cast<T>(a / b), r = static_cast<T>(a % b);
       if (r != 0 && (r < 0) != (b < 0)) q = static_cast<T>(q - 1), r = static_cast<T>(r + b);
       return op == Op::remainder ? r : q;
     }
-    default: CHECK(!"an integer op"); return 0;
+    default:
+      CHECK(!"an integer op");
+      return 0;
   }
 }
 
@@ -154,60 +185,107 @@ T float_op(Op op, DType type, T a, T b, T c) {
   using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
   const Wide x = a, y = b;
   switch (op) {
-    case Op::add: return a + b;
-    case Op::subtract: return a - b;
-    case Op::multiply: return a * b;
-    case Op::divide: return a / b;
-    case Op::square: return a * a;
-    case Op::negative: return -a;
-    case Op::absolute: return std::fabs(a);
-    case Op::sign: return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a;
-    case Op::floor: return std::floor(a);
-    case Op::ceil: return std::ceil(a);
-    case Op::trunc: return std::trunc(a);
-    case Op::round: return std::nearbyint(a);
-    case Op::sqrt: return std::sqrt(a);
-    case Op::rsqrt: return static_cast<T>(1 / std::sqrt(x));
-    case Op::reciprocal: return 1 / a;
-    case Op::exp: return static_cast<T>(std::exp(x));
-    case Op::expm1: return static_cast<T>(std::expm1(x));
-    case Op::exp2: return static_cast<T>(std::exp2(x));
-    case Op::log: return static_cast<T>(std::log(x));
-    case Op::log2: return static_cast<T>(std::log2(x));
-    case Op::log10: return static_cast<T>(std::log10(x));
-    case Op::log1p: return static_cast<T>(std::log1p(x));
-    case Op::sin: return static_cast<T>(std::sin(x));
-    case Op::cos: return static_cast<T>(std::cos(x));
-    case Op::tan: return static_cast<T>(std::tan(x));
-    case Op::arcsin: return static_cast<T>(std::asin(x));
-    case Op::arccos: return static_cast<T>(std::acos(x));
-    case Op::arctan: return static_cast<T>(std::atan(x));
-    case Op::sinh: return static_cast<T>(std::sinh(x));
-    case Op::cosh: return static_cast<T>(std::cosh(x));
-    case Op::tanh: return static_cast<T>(std::tanh(x));
-    case Op::arcsinh: return static_cast<T>(std::asinh(x));
-    case Op::arccosh: return static_cast<T>(std::acosh(x));
-    case Op::arctanh: return static_cast<T>(std::atanh(x));
-    case Op::erf: return static_cast<T>(std::erf(x));
-    case Op::sigmoid: return static_cast<T>(x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)));
-    case Op::minimum: return a != a ? a : b != b ? b : a < b ? a : b;
-    case Op::maximum: return a != a ? a : b != b ? b : a > b ? a : b;
-    case Op::floor_divide: return std::floor(a / b);
+    case Op::add:
+      return a + b;
+    case Op::subtract:
+      return a - b;
+    case Op::multiply:
+      return a * b;
+    case Op::divide:
+      return a / b;
+    case Op::square:
+      return a * a;
+    case Op::negative:
+      return -a;
+    case Op::absolute:
+      return std::fabs(a);
+    case Op::sign:
+      return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a;
+    case Op::floor:
+      return std::floor(a);
+    case Op::ceil:
+      return std::ceil(a);
+    case Op::trunc:
+      return std::trunc(a);
+    case Op::round:
+      return std::nearbyint(a);
+    case Op::sqrt:
+      return std::sqrt(a);
+    case Op::rsqrt:
+      return static_cast<T>(1 / std::sqrt(x));
+    case Op::reciprocal:
+      return 1 / a;
+    case Op::exp:
+      return static_cast<T>(std::exp(x));
+    case Op::expm1:
+      return static_cast<T>(std::expm1(x));
+    case Op::exp2:
+      return static_cast<T>(std::exp2(x));
+    case Op::log:
+      return static_cast<T>(std::log(x));
+    case Op::log2:
+      return static_cast<T>(std::log2(x));
+    case Op::log10:
+      return static_cast<T>(std::log10(x));
+    case Op::log1p:
+      return static_cast<T>(std::log1p(x));
+    case Op::sin:
+      return static_cast<T>(std::sin(x));
+    case Op::cos:
+      return static_cast<T>(std::cos(x));
+    case Op::tan:
+      return static_cast<T>(std::tan(x));
+    case Op::arcsin:
+      return static_cast<T>(std::asin(x));
+    case Op::arccos:
+      return static_cast<T>(std::acos(x));
+    case Op::arctan:
+      return static_cast<T>(std::atan(x));
+    case Op::sinh:
+      return static_cast<T>(std::sinh(x));
+    case Op::cosh:
+      return static_cast<T>(std::cosh(x));
+    case Op::tanh:
+      return static_cast<T>(std::tanh(x));
+    case Op::arcsinh:
+      return static_cast<T>(std::asinh(x));
+    case Op::arccosh:
+      return static_cast<T>(std::acosh(x));
+    case Op::arctanh:
+      return static_cast<T>(std::atanh(x));
+    case Op::erf:
+      return static_cast<T>(std::erf(x));
+    case Op::sigmoid:
+      return static_cast<T>(x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)));
+    case Op::minimum:
+      return a != a ? a : b != b ? b : a < b ? a : b;
+    case Op::maximum:
+      return a != a ? a : b != b ? b : a > b ? a : b;
+    case Op::floor_divide:
+      return std::floor(a / b);
     case Op::remainder: {
       const T r = std::fmod(a, b);
       return r == 0 ? std::copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
     }
-    case Op::power: return static_cast<T>(std::pow(x, y));
-    case Op::arctan2: return static_cast<T>(std::atan2(x, y));
-    case Op::hypot: return static_cast<T>(std::hypot(x, y));
-    case Op::copysign: return std::copysign(a, b);
-    case Op::nextafter: return next_after(type, a, b);
+    case Op::power:
+      return static_cast<T>(std::pow(x, y));
+    case Op::arctan2:
+      return static_cast<T>(std::atan2(x, y));
+    case Op::hypot:
+      return static_cast<T>(std::hypot(x, y));
+    case Op::copysign:
+      return std::copysign(a, b);
+    case Op::nextafter:
+      return next_after(type, a, b);
     case Op::logaddexp:
       if (a != a || b != b) return a + b;
       if (std::isinf(a) && a == b) return a;
       return static_cast<T>(std::fmax(x, y) + std::log1p(std::exp(-std::fabs(x - y))));
-    case Op::fma: return std::fma(a, b, c);
-    default: CHECK(!"a float op"); return 0;
+    case Op::fma:
+      return std::fma(a, b, c);
+    default:
+      CHECK(!"a float op");
+      return 0;
   }
 }
 
@@ -215,12 +293,18 @@ inline bool compares(Op op) { return op >= Op::equal && op <= Op::greater_equal;
 template <class T>
 bool compare(Op op, T a, T b) {
   switch (op) {
-    case Op::equal: return a == b;
-    case Op::not_equal: return a != b;
-    case Op::less: return a < b;
-    case Op::less_equal: return a <= b;
-    case Op::greater: return a > b;
-    default: return a >= b;
+    case Op::equal:
+      return a == b;
+    case Op::not_equal:
+      return a != b;
+    case Op::less:
+      return a < b;
+    case Op::less_equal:
+      return a <= b;
+    case Op::greater:
+      return a > b;
+    default:
+      return a >= b;
   }
 }
 
@@ -230,11 +314,18 @@ inline uint64_t apply(const Ins &ins, DType type, uint64_t a, uint64_t b, uint64
   if (ins.op == Op::select) return a & 1 ? b : c;
   if (type == DType::bool_) {
     switch (ins.op) {
-      case Op::logical_not: return !a;
-      case Op::logical_and: case Op::minimum: return a & b;
-      case Op::logical_or: case Op::maximum: return a | b;
-      case Op::logical_xor: return a ^ b;
-      default: return compare(ins.op, a, b);
+      case Op::logical_not:
+        return !a;
+      case Op::logical_and:
+      case Op::minimum:
+        return a & b;
+      case Op::logical_or:
+      case Op::maximum:
+        return a | b;
+      case Op::logical_xor:
+        return a ^ b;
+      default:
+        return compare(ins.op, a, b);
     }
   }
   return with_type(type, [&](auto zero) -> uint64_t {
@@ -257,7 +348,8 @@ inline uint64_t apply(const Ins &ins, DType type, uint64_t a, uint64_t b, uint64
 // An array in guarded memory: its highest byte is the last one before an unmapped page.
 class Array {
  public:
-  Array(DType type, const std::vector<int64_t> &shape, const std::vector<int64_t> &strides) : type(type), strides(strides) {
+  Array(DType type, const std::vector<int64_t> &shape, const std::vector<int64_t> &strides)
+      : type(type), strides(strides) {
     int64_t low = 0, high = itemsize(type);
     bool is_empty = false;
     for (size_t d = 0; d < shape.size(); d++) {
@@ -320,9 +412,12 @@ void for_each_index(const std::vector<int64_t> &shape, F &&f) {
 inline uint64_t random_element(DType type) {
   const bool edge = random_below(4) == 0;
   switch (category(type)) {
-    case 'b': return random_bits() & 1;
-    case 'f': case 'c': {
-      static const double edges[] = {0., -0., 1, -1, 0.5, 2, INFINITY, -INFINITY, NAN, 1e-40, -1e-40, 3e38, 65504, 1e-7, 1e10, -3e9};
+    case 'b':
+      return random_bits() & 1;
+    case 'f':
+    case 'c': {
+      static const double edges[] = {0.,  -0.,   1,      -1,   0.5,   2,    INFINITY, -INFINITY,
+                                     NAN, 1e-40, -1e-40, 3e38, 65504, 1e-7, 1e10,     -3e9};
       const DType real = type == DType::complex64 ? DType::float32 : type;
       if (edge) return put(real, edges[random_below(16)]);
       return put(real, (static_cast<double>(random_below(2000001)) - 1e6) * (random_below(2) ? 1e-5 : 1e-1));

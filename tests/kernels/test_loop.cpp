@@ -1,11 +1,10 @@
 // The loop executor against the scalar interpreter of loop_reference.hpp, at every instruction set level that this CPU
 // has: each instruction with each type, random programs, every way of lying in memory, every length of tail.
-#include "loop_reference.hpp"
-
 #include <algorithm>
 #include <string>
 
 #include "base/status.hpp"
+#include "loop_reference.hpp"
 
 using namespace reference;
 using loop::Args;
@@ -13,9 +12,9 @@ using loop::Backend;
 
 namespace {
 
-const DType all_types[] = {DType::bool_, DType::uint8, DType::uint16, DType::uint32, DType::uint64,
-                           DType::int8, DType::int16, DType::int32, DType::int64,
-                           DType::float16, DType::bfloat16, DType::float32, DType::float64};
+const DType all_types[] = {DType::bool_,    DType::uint8,   DType::uint16, DType::uint32, DType::uint64,
+                           DType::int8,     DType::int16,   DType::int32,  DType::int64,  DType::float16,
+                           DType::bfloat16, DType::float32, DType::float64};
 
 using Shape = std::vector<int64_t>;
 Shape dense(const Shape &shape, int64_t size) {
@@ -67,9 +66,12 @@ struct Case {
     for_each_index(shape, [&](const Shape &index) {
       for (size_t v = 0; v < code.ins.size(); v++) {
         const Ins &ins = code.ins[v];
-        if (ins.op == Op::load) values[v] = operands[ins.arg]->element(index, ins.part);
-        else if (ins.op == Op::scalar) values[v] = scalars[ins.arg];
-        else if (ins.op == Op::iota) values[v] = put(ins.type, index[ins.arg]);
+        if (ins.op == Op::load)
+          values[v] = operands[ins.arg]->element(index, ins.part);
+        else if (ins.op == Op::scalar)
+          values[v] = scalars[ins.arg];
+        else if (ins.op == Op::iota)
+          values[v] = put(ins.type, index[ins.arg]);
         else if (ins.op == Op::store) {
           if (ins.arg != i) continue;
           const DType type = code.ins[ins.a].type;
@@ -78,8 +80,10 @@ struct Case {
             fprintf(stderr, "%s at %s, %s: got %llx, wanted %llx\n", what, backend.level->name, mx::name(type),
                     static_cast<unsigned long long>(is), static_cast<unsigned long long>(wanted));
             for (const Ins &x : code.ins)
-              fprintf(stderr, "  op %d %s arg %d: %d %d %d\n", static_cast<int>(x.op), mx::name(x.type), x.arg, x.a, x.b, x.c);
-            for (size_t k = 0; k < v; k++) fprintf(stderr, "  %zu = %llx\n", k, static_cast<unsigned long long>(values[k]));
+              fprintf(stderr, "  op %d %s arg %d: %d %d %d\n", static_cast<int>(x.op), mx::name(x.type), x.arg, x.a,
+                      x.b, x.c);
+            for (size_t k = 0; k < v; k++)
+              fprintf(stderr, "  %zu = %llx\n", k, static_cast<unsigned long long>(values[k]));
             CHECK(!"the element is right");
           }
         } else {
@@ -95,9 +99,11 @@ struct Case {
   void add_operand(DType type, const Shape &strides, bool is_input) {
     code.operands.push_back(type);
     operands.push_back(std::make_unique<Array>(type, shape, strides));
-    if (is_input) for_each_index(shape, [&](const Shape &index) {
-      for (int part = 0; part < (type == DType::complex64 ? 2 : 1); part++) operands.back()->set(index, random_element(type), part);
-    });
+    if (is_input)
+      for_each_index(shape, [&](const Shape &index) {
+        for (int part = 0; part < (type == DType::complex64 ? 2 : 1); part++)
+          operands.back()->set(index, random_element(type), part);
+      });
   }
 };
 
@@ -114,7 +120,8 @@ bool takes(Op op, DType type) {
   }
 }
 bool is_math(Op op) {
-  return op == Op::rsqrt || (op >= Op::exp && op <= Op::sigmoid) || op == Op::arctan2 || op == Op::hypot || op == Op::logaddexp;
+  return op == Op::rsqrt || (op >= Op::exp && op <= Op::sigmoid) || op == Op::arctan2 || op == Op::hypot ||
+         op == Op::logaddexp;
 }
 
 // Loads or scalars for the operands, the instruction, a store.
@@ -146,7 +153,8 @@ void test_instructions(const Backend &backend) {
       const Op o = static_cast<Op>(op);
       if (o == Op::select || o == Op::erfinv || !takes(o, type)) continue;
       const int64_t n = o == Op::nextafter && itemsize(type) == 2 ? 100 : 700;
-      for (int scalars = 0; scalars < 1 << std::min(loop::arity(o), 2); scalars++) test_instruction(backend, o, type, scalars, n);
+      for (int scalars = 0; scalars < 1 << std::min(loop::arity(o), 2); scalars++)
+        test_instruction(backend, o, type, scalars, n);
     }
 }
 
@@ -193,7 +201,8 @@ Shape random_strides(const Shape &shape, int64_t size, bool is_output) {
   Shape order(shape.size());
   for (size_t d = 0; d < order.size(); d++) order[d] = static_cast<int64_t>(d);
   if (random_below(3) == 0)
-    for (size_t d = order.size(); d > 1; d--) std::swap(order[d - 1], order[static_cast<size_t>(random_below(static_cast<int64_t>(d)))]);
+    for (size_t d = order.size(); d > 1; d--)
+      std::swap(order[d - 1], order[static_cast<size_t>(random_below(static_cast<int64_t>(d)))]);
   Shape strides(shape.size());
   const bool is_dense = random_below(2) == 0;
   for (size_t k = order.size(); k-- > 0;) {
@@ -226,7 +235,8 @@ Case random_case(const Shape &shape) {
       return c.add({Op::iota, type, 0, static_cast<uint16_t>(random_below(static_cast<int64_t>(shape.size())))});
     if (kind == 2 && type == DType::float32) {
       c.add_operand(DType::complex64, random_strides(shape, 8, false), true);
-      return c.add({Op::load, type, static_cast<uint8_t>(random_below(2)), static_cast<uint16_t>(c.operands.size() - 1)});
+      return c.add(
+          {Op::load, type, static_cast<uint8_t>(random_below(2)), static_cast<uint16_t>(c.operands.size() - 1)});
     }
     c.add_operand(type, random_strides(shape, itemsize(type), false), true);
     return c.add({Op::load, type, 0, static_cast<uint16_t>(c.operands.size() - 1)});
@@ -248,7 +258,8 @@ Case random_case(const Shape &shape) {
       if (a >= 0) c.add({op, type, 0, 0, static_cast<uint16_t>(a)});
       continue;
     }
-    if (op < Op::negative || is_math(op) || op == Op::power || op == Op::erfinv || op == Op::nextafter || !takes(op, type)) {
+    if (op < Op::negative || is_math(op) || op == Op::power || op == Op::erfinv || op == Op::nextafter ||
+        !takes(op, type)) {
       source(type);
       continue;
     }
@@ -257,12 +268,15 @@ Case random_case(const Shape &shape) {
       const int old = random_below(4) ? pick(type) : -1;
       x = old >= 0 ? static_cast<uint16_t>(old) : source(type);
     }
-    c.add({op, compares(op) || (op >= Op::is_nan && op <= Op::is_finite) ? DType::bool_ : type, 0, 0, v[0], v[1], v[2]});
+    c.add(
+        {op, compares(op) || (op >= Op::is_nan && op <= Op::is_finite) ? DType::bool_ : type, 0, 0, v[0], v[1], v[2]});
   }
   source(some_type());
   const int64_t n_stores = 1 + random_below(3);
   for (int64_t i = 0; i < n_stores; i++) {
-    const uint16_t v = static_cast<uint16_t>(c.code.ins.size() - 1 - static_cast<size_t>(i == 0 ? 0 : random_below(static_cast<int64_t>(c.code.ins.size()))));
+    const uint16_t v =
+        static_cast<uint16_t>(c.code.ins.size() - 1 -
+                              static_cast<size_t>(i == 0 ? 0 : random_below(static_cast<int64_t>(c.code.ins.size()))));
     if (c.code.ins[v].op == Op::store) continue;
     const DType type = c.code.ins[v].type;
     if (type == DType::float32 && random_below(4) == 0) {
@@ -279,7 +293,8 @@ Case random_case(const Shape &shape) {
 void test_programs(const Backend &backend) {
   for (int i = 0; i < 1500; i++) {
     Shape shape(static_cast<size_t>(random_below(6)));
-    for (int64_t &n : shape) n = random_below(20) == 0 ? 0 : 1 + random_below(shape.size() > 3 ? 5 : shape.size() > 1 ? 20 : 600);
+    for (int64_t &n : shape)
+      n = random_below(20) == 0 ? 0 : 1 + random_below(shape.size() > 3 ? 5 : shape.size() > 1 ? 20 : 600);
     if (shape.size() == 2 && random_below(4) == 0) shape[1] = 100 + random_below(900);
     random_case(shape).run_and_check(backend, "program");
   }
@@ -310,8 +325,11 @@ void test_in_place(const Backend &backend) {
     Code code;
     code.operands = {DType::float32, DType::float32, DType::float32};
     code.n_scalars = 1;
-    code.ins = {{Op::load, DType::float32}, {Op::scalar, DType::float32}, {Op::add, DType::float32, 0, 0, 0, 1},
-                {Op::store, DType::float32, 0, 1, 2}, {Op::multiply, DType::float32, 0, 0, 0, 1},
+    code.ins = {{Op::load, DType::float32},
+                {Op::scalar, DType::float32},
+                {Op::add, DType::float32, 0, 0, 0, 1},
+                {Op::store, DType::float32, 0, 1, 2},
+                {Op::multiply, DType::float32, 0, 0, 0, 1},
                 {Op::store, DType::float32, 0, 2, 4}};
     Args args;
     args.shape = {n};
@@ -326,7 +344,9 @@ void test_in_place(const Backend &backend) {
 void test_large(const Backend &backend) {
   Code code;
   code.operands = {DType::float32, DType::float32, DType::float32};
-  code.ins = {{Op::load, DType::float32}, {Op::load, DType::float32, 0, 1}, {Op::subtract, DType::float32, 0, 0, 0, 1},
+  code.ins = {{Op::load, DType::float32},
+              {Op::load, DType::float32, 0, 1},
+              {Op::subtract, DType::float32, 0, 0, 0, 1},
               {Op::store, DType::float32, 0, 2, 2}};
   const int64_t rows = 1531, columns = 2048;
   std::vector<float> x(static_cast<size_t>(rows * columns)), y(x.size());
@@ -337,7 +357,8 @@ void test_large(const Backend &backend) {
     Args args;
     args.shape = {rows, columns};
     args.operands.push_back({reinterpret_cast<char *>(x.data()), {columns * 4, 4}});
-    args.operands.push_back({reinterpret_cast<char *>(y.data()), {transposed ? 4 : columns * 4, transposed ? rows * 4 : 4}});
+    args.operands.push_back(
+        {reinterpret_cast<char *>(y.data()), {transposed ? 4 : columns * 4, transposed ? rows * 4 : 4}});
     args.operands.push_back({reinterpret_cast<char *>(out), {columns * 4, 4}});
     loop::run(*loop::compile_for(backend, code), args);
     for (int64_t r = 0; r < rows; r++)
@@ -352,12 +373,12 @@ void test_large(const Backend &backend) {
 void test_malformed() {
   const DType f = DType::float32;
   const Code bad[] = {
-      {{{Op::load, f, 0, 1}}, {f}, 0},                                                      // no such operand
-      {{{Op::load, DType::int32}}, {f}, 0},                                                 // another type
-      {{{Op::load, f}, {Op::add, f, 0, 0, 0, 2}}, {f}, 0},                                  // a later value
-      {{{Op::scalar, f}}, {}, 0},                                                           // no such scalar
-      {{{Op::load, DType::int32}, {Op::exp, DType::int32}}, {DType::int32}, 0},             // exp of an integer
-      {{{Op::load, f}, {Op::store, f, 0, 0, 0}, {Op::exp, f, 0, 0, 1}}, {f}, 0},            // uses a store
+      {{{Op::load, f, 0, 1}}, {f}, 0},                                            // no such operand
+      {{{Op::load, DType::int32}}, {f}, 0},                                       // another type
+      {{{Op::load, f}, {Op::add, f, 0, 0, 0, 2}}, {f}, 0},                        // a later value
+      {{{Op::scalar, f}}, {}, 0},                                                 // no such scalar
+      {{{Op::load, DType::int32}, {Op::exp, DType::int32}}, {DType::int32}, 0},   // exp of an integer
+      {{{Op::load, f}, {Op::store, f, 0, 0, 0}, {Op::exp, f, 0, 0, 1}}, {f}, 0},  // uses a store
   };
   for (const Code &code : bad) {
     bool threw = false;

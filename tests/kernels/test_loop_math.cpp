@@ -1,9 +1,9 @@
-// The accuracy of the loop executor's math functions: at most 2 ulp from the true value. float32 is swept over its whole
-// range, float16 and bfloat16 are tested with every value, float64 with random ones. The truth is the C library's
+// The accuracy of the loop executor's math functions: at most 2 ulp from the true value. float32 is swept over its
+// whole range, float16 and bfloat16 are tested with every value, float64 with random ones. The truth is the C library's
 // function in the next wider type.
-#include "loop_reference.hpp"
-
 #include <algorithm>
+
+#include "loop_reference.hpp"
 
 using namespace reference;
 using loop::Args;
@@ -11,14 +11,16 @@ using loop::Backend;
 
 namespace {
 
-const Op functions[] = {Op::sqrt, Op::rsqrt, Op::reciprocal, Op::exp, Op::expm1, Op::exp2, Op::log, Op::log2, Op::log10,
-                        Op::log1p, Op::sin, Op::cos, Op::tan, Op::arcsin, Op::arccos, Op::arctan, Op::sinh, Op::cosh,
-                        Op::tanh, Op::arcsinh, Op::arccosh, Op::arctanh, Op::erf, Op::sigmoid};
+const Op functions[] = {Op::sqrt, Op::rsqrt,   Op::reciprocal, Op::exp,     Op::expm1, Op::exp2,
+                        Op::log,  Op::log2,    Op::log10,      Op::log1p,   Op::sin,   Op::cos,
+                        Op::tan,  Op::arcsin,  Op::arccos,     Op::arctan,  Op::sinh,  Op::cosh,
+                        Op::tanh, Op::arcsinh, Op::arccosh,    Op::arctanh, Op::erf,   Op::sigmoid};
 const Op binary_functions[] = {Op::power, Op::arctan2, Op::hypot, Op::logaddexp};
 bool is_rare(Op op) { return op == Op::tan || (op >= Op::arcsin && op <= Op::arctanh && op != Op::tanh); }
 
 template <class T>
-std::vector<T> evaluate(const Backend &backend, Op op, DType type, const std::vector<T> &x, const std::vector<T> *y = nullptr) {
+std::vector<T> evaluate(const Backend &backend, Op op, DType type, const std::vector<T> &x,
+                        const std::vector<T> *y = nullptr) {
   Code code;
   Args args;
   std::vector<T> out(x.size());
@@ -54,15 +56,16 @@ double error(T got, Wide truth) {
   }
   int exponent;
   std::frexp(rounded, &exponent);
-  const int last = std::max(exponent - std::numeric_limits<T>::digits, std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits);
+  const int last = std::max(exponent - std::numeric_limits<T>::digits,
+                            std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits);
   return static_cast<double>(std::fabs(got - truth) / std::ldexp(Wide(1), last));
 }
 
 template <class T>
 void expect(const char *what, const Backend &backend, Op op, double x, double y, T got, double ulp, double limit) {
   if (ulp <= limit) return;
-  fprintf(stderr, "%s, op %d at %s: f(%a, %a) = %a is off by %g ulp\n", what, static_cast<int>(op), backend.level->name, x, y,
-          static_cast<double>(got), ulp);
+  fprintf(stderr, "%s, op %d at %s: f(%a, %a) = %a is off by %g ulp\n", what, static_cast<int>(op), backend.level->name,
+          x, y, static_cast<double>(got), ulp);
   CHECK(!"accurate");
 }
 
@@ -71,15 +74,17 @@ void check_unary(const Backend &backend, Op op, DType type, const std::vector<T>
   const std::vector<T> got = evaluate(backend, op, type, x);
   double worst = 0;
   for (size_t i = 0; i < x.size(); i++) {
-    const Wide truth = static_cast<Wide>(op == Op::reciprocal ? 1 / static_cast<Wide>(x[i]) : op == Op::sqrt ? std::sqrt(static_cast<Wide>(x[i]))
-                                         : float_op<Wide>(op, type, x[i], 0, 0));
+    const Wide truth = static_cast<Wide>(op == Op::reciprocal ? 1 / static_cast<Wide>(x[i])
+                                         : op == Op::sqrt     ? std::sqrt(static_cast<Wide>(x[i]))
+                                                              : float_op<Wide>(op, type, x[i], 0, 0));
     const double ulp = error<T, Wide>(got[i], truth);
     worst = std::max(worst, ulp);
     expect("unary", backend, op, static_cast<double>(x[i]), 0, got[i], ulp, 2);
     // Zeros keep their sign where the function does.
     if (got[i] == 0 && truth == 0) CHECK(std::signbit(got[i]) == std::signbit(truth));
   }
-  if (report) fprintf(stderr, "%s %s op %d: %.3f ulp\n", backend.level->name, mx::name(type), static_cast<int>(op), worst);
+  if (report)
+    fprintf(stderr, "%s %s op %d: %.3f ulp\n", backend.level->name, mx::name(type), static_cast<int>(op), worst);
 }
 
 void sweep_float32(const Backend &backend, bool report) {
@@ -87,9 +92,12 @@ void sweep_float32(const Backend &backend, bool report) {
   // Odd, so that all mantissas are met; every exponent has some thousand values.
   for (uint64_t raw = 0; raw < uint64_t{1} << 32; raw += 10007) x.push_back(get<float>(DType::float32, raw));
   // Denser where functions change their formula or cancel.
-  for (const float center : {0.f, 0.35f, 0.625f, 0.70710678f, 1.f, 1.41421356f, 3.14159265f, 1.57079633f, 4.f, 18.f, 88.72f, -87.3f, -103.9f, 1e5f})
-    for (int i = -3000; i <= 3000; i++) x.push_back(center + static_cast<float>(i) * (std::fabs(center) * 1e-5f + 1e-6f));
-  for (const float special : {INFINITY, -INFINITY, NAN, 0.f, -0.f, 1e-45f, -1e-45f, 3.4028235e38f, -3.4028235e38f, 1.17549435e-38f, -1.f, 1.f})
+  for (const float center : {0.f, 0.35f, 0.625f, 0.70710678f, 1.f, 1.41421356f, 3.14159265f, 1.57079633f, 4.f, 18.f,
+                             88.72f, -87.3f, -103.9f, 1e5f})
+    for (int i = -3000; i <= 3000; i++)
+      x.push_back(center + static_cast<float>(i) * (std::fabs(center) * 1e-5f + 1e-6f));
+  for (const float special : {INFINITY, -INFINITY, NAN, 0.f, -0.f, 1e-45f, -1e-45f, 3.4028235e38f, -3.4028235e38f,
+                              1.17549435e-38f, -1.f, 1.f})
     for (int i = 0; i < 3; i++) x.push_back(special);
   std::vector<float> few;
   for (size_t i = 0; i < x.size(); i += 7) few.push_back(x[i]);
@@ -100,8 +108,10 @@ void sweep_float32(const Backend &backend, bool report) {
 void sweep_float64(const Backend &backend) {
   std::vector<double> x;
   for (int i = 0; i < 4000; i++) x.push_back(get<double>(DType::float64, random_bits()));
-  for (int i = 0; i < 8000; i++) x.push_back((static_cast<double>(random_bits() >> 11) * 0x1p-53 - 0.5) * (i % 2 ? 3 : 60));
-  for (const double special : {HUGE_VAL, -HUGE_VAL, std::nan(""), 0., -0., 5e-324, -5e-324, 1e308, -1e308, -1., 1.}) x.push_back(special);
+  for (int i = 0; i < 8000; i++)
+    x.push_back((static_cast<double>(random_bits() >> 11) * 0x1p-53 - 0.5) * (i % 2 ? 3 : 60));
+  for (const double special : {HUGE_VAL, -HUGE_VAL, std::nan(""), 0., -0., 5e-324, -5e-324, 1e308, -1e308, -1., 1.})
+    x.push_back(special);
   for (Op op : functions) check_unary<double, long double>(backend, op, DType::float64, x, false);
 }
 
@@ -114,7 +124,8 @@ void all_halves(const Backend &backend) {
       const std::vector<uint16_t> got = evaluate(backend, op, type, x);
       for (size_t i = 0; i < x.size(); i++) {
         const uint64_t truth = apply({op, type}, type, x[i], 0, 0);
-        if (ulps(type, got[i], truth) > 1) expect("half", backend, op, get<double>(type, x[i]), 0, get<double>(type, got[i]), INFINITY, 1);
+        if (ulps(type, got[i], truth) > 1)
+          expect("half", backend, op, get<double>(type, x[i]), 0, get<double>(type, got[i]), INFINITY, 1);
       }
     }
   }
@@ -134,18 +145,22 @@ void check_erfinv(const Backend &backend) {
   std::vector<double> z;
   for (int i = -3000; i <= 3000; i++) x.push_back(static_cast<float>(i) / 3000), z.push_back(i / 3000.);
   for (int i = 1; i < 50; i++) x.push_back(1 - std::ldexp(1.f, -i % 24 - 1)), z.push_back(std::ldexp(1., -i) - 1);
-  for (const double special : {2., -2., std::nan(""), -0., 1e-30}) x.push_back(static_cast<float>(special)), z.push_back(special);
+  for (const double special : {2., -2., std::nan(""), -0., 1e-30})
+    x.push_back(static_cast<float>(special)), z.push_back(special);
   const std::vector<float> got = evaluate(backend, Op::erfinv, DType::float32, x);
   const std::vector<double> got64 = evaluate(backend, Op::erfinv, DType::float64, z);
   for (size_t i = 0; i < x.size(); i++) {
-    expect("erfinv", backend, Op::erfinv, x[i], 0, got[i], error<float, long double>(got[i], true_erfinv(x[i], got[i])), 2);
-    expect("erfinv", backend, Op::erfinv, z[i], 0, got64[i], error<double, long double>(got64[i], true_erfinv(z[i], got64[i])), 2);
+    expect("erfinv", backend, Op::erfinv, x[i], 0, got[i], error<float, long double>(got[i], true_erfinv(x[i], got[i])),
+           2);
+    expect("erfinv", backend, Op::erfinv, z[i], 0, got64[i],
+           error<double, long double>(got64[i], true_erfinv(z[i], got64[i])), 2);
   }
 }
 
 void check_binary(const Backend &backend) {
   std::vector<float> x, y;
-  const float specials[] = {0.f, -0.f, 1.f, -1.f, 2.f, -2.f, 0.5f, 3.f, -3.f, 2.5f, INFINITY, -INFINITY, NAN, 1e-40f, 3e38f, 16777216.f, 33554432.f, -33554433.f};
+  const float specials[] = {0.f,  -0.f,     1.f,       -1.f, 2.f,    -2.f,  0.5f,       3.f,        -3.f,
+                            2.5f, INFINITY, -INFINITY, NAN,  1e-40f, 3e38f, 16777216.f, 33554432.f, -33554433.f};
   for (float a : specials)
     for (float b : specials) x.push_back(a), y.push_back(b);
   for (int i = 0; i < 100000; i++) {

@@ -1,10 +1,9 @@
 // The loop executor's reductions against sums in long double and exact integers, at every instruction set level that
 // this CPU has: rows, columns and whole arrays, every length of tail, all types; and that the result depends on the
 // shape alone, not on strides or threads.
-#include "loop_reference.hpp"
-
 #include <algorithm>
 
+#include "loop_reference.hpp"
 #include "runtime/pool.hpp"
 
 using namespace reference;
@@ -18,9 +17,9 @@ struct Problem {
   Op op;
   DType type;
   Shape shape;
-  uint32_t begin, end;      // the reduced dimensions
-  Shape strides;            // of the input, in elements
-  bool squares = false;     // reduce x * x, and store it too
+  uint32_t begin, end;   // the reduced dimensions
+  Shape strides;         // of the input, in elements
+  bool squares = false;  // reduce x * x, and store it too
 };
 
 Shape dense(const Shape &shape) {
@@ -93,9 +92,13 @@ void check_result(const Backend &backend, const Problem &p, const Array &x, cons
       const long double value = get<long double>(p.type, e);
       n++;
       size += std::fabs(value);
-      if (p.op == Op::reduce_prod) sum *= value; else sum += value;
-      static const std::pair<Op, Op> combine[] = {{Op::reduce_min, Op::minimum}, {Op::reduce_max, Op::maximum},
-          {Op::reduce_all, Op::logical_and}, {Op::reduce_any, Op::logical_or}, {Op::reduce_sum, Op::add}, {Op::reduce_prod, Op::multiply}};
+      if (p.op == Op::reduce_prod)
+        sum *= value;
+      else
+        sum += value;
+      static const std::pair<Op, Op> combine[] = {{Op::reduce_min, Op::minimum},     {Op::reduce_max, Op::maximum},
+                                                  {Op::reduce_all, Op::logical_and}, {Op::reduce_any, Op::logical_or},
+                                                  {Op::reduce_sum, Op::add},         {Op::reduce_prod, Op::multiply}};
       for (const auto &[reduction, op] : combine)
         if (reduction == p.op) exact = apply({op, p.type}, p.type, exact, e, 0);
     });
@@ -111,9 +114,10 @@ void check_result(const Backend &backend, const Problem &p, const Array &x, cons
     const long double depth = 18 + std::log2(n + 1);
     const long double bound = p.op == Op::reduce_sum ? depth * unit * size : (n + 2) * unit * std::fabs(sum);
     const long double half_ulp = p.type == DType::float16 ? 0x1p-11L : p.type == DType::bfloat16 ? 0x1p-8L : 0;
-    if (!(std::fabs(get<long double>(p.type, is) - sum) <= bound + half_ulp * std::fabs(sum) + 1e-7L * (half_ulp > 0))) {
-      fprintf(stderr, "%s, op %d of %s: %Lg instead of %Lg\n", backend.level->name, static_cast<int>(p.op), mx::name(p.type),
-              get<long double>(p.type, is), sum);
+    if (!(std::fabs(get<long double>(p.type, is) - sum) <=
+          bound + half_ulp * std::fabs(sum) + 1e-7L * (half_ulp > 0))) {
+      fprintf(stderr, "%s, op %d of %s: %Lg instead of %Lg\n", backend.level->name, static_cast<int>(p.op),
+              mx::name(p.type), get<long double>(p.type, is), sum);
       CHECK(!"the reduction is right");
     }
   });
@@ -121,7 +125,8 @@ void check_result(const Backend &backend, const Problem &p, const Array &x, cons
 
 void fill(Array &x, const Shape &shape, Op op, bool edges) {
   for_each_index(shape, [&](const Shape &i) {
-    if (edges && (op == Op::reduce_min || op == Op::reduce_max || !is_floating(x.type))) return x.set(i, random_element(x.type));
+    if (edges && (op == Op::reduce_min || op == Op::reduce_max || !is_floating(x.type)))
+      return x.set(i, random_element(x.type));
     if (!is_floating(x.type)) return x.set(i, random_element(x.type));
     const double u = static_cast<double>(random_bits() >> 11) * 0x1p-53;
     x.set(i, put(x.type, op == Op::reduce_prod ? 0.9 + 0.2 * u : u - 0.3));
@@ -135,8 +140,9 @@ void check(const Backend &backend, Problem p, bool edges = true) {
   check_result(backend, p, x, got);
 }
 
-const Shape shapes[] = {{1}, {5}, {63}, {64}, {65}, {1000}, {3, 7}, {1, 100}, {2, 300}, {40, 3}, {100, 65}, {300, 2}, {0}, {0, 4},
-                        {4, 0}, {3, 4, 5}, {2, 50, 40}, {50, 2, 3}, {2, 3, 4, 5}, {1, 17, 1, 9}, {7, 1100}, {600, 33}};
+const Shape shapes[] = {{1},         {5},        {63},         {64},          {65},      {1000},   {3, 7}, {1, 100},
+                        {2, 300},    {40, 3},    {100, 65},    {300, 2},      {0},       {0, 4},   {4, 0}, {3, 4, 5},
+                        {2, 50, 40}, {50, 2, 3}, {2, 3, 4, 5}, {1, 17, 1, 9}, {7, 1100}, {600, 33}};
 
 void test_shapes(const Backend &backend) {
   for (const Shape &shape : shapes)
@@ -153,10 +159,10 @@ void test_types(const Backend &backend) {
     const DType type = static_cast<DType>(t);
     if (type == DType::complex64) continue;
     for (Op op : ops) {
-      const bool logical = op == Op::reduce_all || op == Op::reduce_any, minmax = op == Op::reduce_min || op == Op::reduce_max;
+      const bool logical = op == Op::reduce_all || op == Op::reduce_any,
+                 minmax = op == Op::reduce_min || op == Op::reduce_max;
       if (logical ? type != DType::bool_ : type == DType::bool_ && !minmax) continue;
-      for (const Shape &shape : {Shape{500}, Shape{0}})
-        check(backend, {op, type, shape, 0, 1, dense(shape)});
+      for (const Shape &shape : {Shape{500}, Shape{0}}) check(backend, {op, type, shape, 0, 1, dense(shape)});
       check(backend, {op, type, {3, 90}, 1, 2, {90, 1}});
       check(backend, {op, type, {70, 40}, 0, 1, {40, 1}});
       check(backend, {op, type, {40, 70}, 0, 1, {-1, -40}});
@@ -173,8 +179,11 @@ void test_lengths(const Backend &backend) {
 
 // The same values through other strides, and by another number of threads: the same bits.
 void test_order(const Backend &backend) {
-  const struct { Shape shape; uint32_t begin, end; } spaces[] = {
-      {{300, 500}, 0, 2}, {{300, 500}, 0, 1}, {{300, 500}, 1, 2}, {{1200000}, 0, 1}, {{40000, 33}, 0, 1}, {{3, 400000}, 1, 2}, {{600, 1000}, 0, 1}, {{30000, 6}, 1, 2}};
+  const struct {
+    Shape shape;
+    uint32_t begin, end;
+  } spaces[] = {{{300, 500}, 0, 2},  {{300, 500}, 0, 1},  {{300, 500}, 1, 2},  {{1200000}, 0, 1},
+                {{40000, 33}, 0, 1}, {{3, 400000}, 1, 2}, {{600, 1000}, 0, 1}, {{30000, 6}, 1, 2}};
   for (const auto &space : spaces) {
     Problem p{Op::reduce_sum, DType::float32, space.shape, space.begin, space.end, dense(space.shape)};
     Array x(p.type, p.shape, scaled(p.strides, 4));
@@ -185,8 +194,10 @@ void test_order(const Backend &backend) {
     set_num_threads(4);
     CHECK(reduce(backend, p, x) == got);
     Shape other = p.strides;
-    if (other.size() == 2) other = {1, p.shape[0] + 1};
-    else other = {-3};
+    if (other.size() == 2)
+      other = {1, p.shape[0] + 1};
+    else
+      other = {-3};
     Array y(p.type, p.shape, scaled(other, 4));
     for_each_index(p.shape, [&](const Shape &i) { y.set(i, x.element(i)); });
     CHECK(reduce(backend, p, y) == got);
@@ -202,13 +213,18 @@ void test_several(const Backend &backend) {
   const DType f = DType::float32;
   Code code;
   code.operands = {f, f, f, f};
-  code.ins = {{Op::load, f}, {Op::load, f, 0, 1}, {Op::subtract, f, 0, 0, 0, 1}, {Op::square, f, 0, 0, 2},
-              {Op::reduce_sum, f, 0, 2, 3}, {Op::reduce_max, f, 0, 3, 2}};
+  code.ins = {{Op::load, f},
+              {Op::load, f, 0, 1},
+              {Op::subtract, f, 0, 0, 0, 1},
+              {Op::square, f, 0, 0, 2},
+              {Op::reduce_sum, f, 0, 2, 3},
+              {Op::reduce_max, f, 0, 3, 2}};
   Args args;
   args.shape = {rows, columns};
   args.reduced_begin = 1, args.reduced_end = 2;
   args.operands.push_back({reinterpret_cast<char *>(x.data()), {columns * 4, 4}});
-  for (float *p : {peak.data(), sum.data(), high.data()}) args.operands.push_back({reinterpret_cast<char *>(p), {4, 0}});
+  for (float *p : {peak.data(), sum.data(), high.data()})
+    args.operands.push_back({reinterpret_cast<char *>(p), {4, 0}});
   loop::run(*loop::compile_for(backend, code), args);
   for (int64_t r = 0; r < rows; r++) {
     double s = 0;

@@ -14,8 +14,8 @@ struct Item {
   uint64_t hash;
   Code code;
   KernelRef kernel;
-  Item *chain = nullptr;                     // in the bucket
-  Item *newer = nullptr, *older = nullptr;   // in the order of use
+  Item *chain = nullptr;                    // in the bucket
+  Item *newer = nullptr, *older = nullptr;  // in the order of use
 };
 
 struct Cache {

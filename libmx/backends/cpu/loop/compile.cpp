@@ -1,6 +1,6 @@
-// From IR to tape: orders the instructions so that a result is used at once where possible, keeps the newest value in the
-// accumulator and the others in slots, picks for each instruction the micro-op whose operands are where they are, and
-// fuses pairs. Linear in the size of the code; relies on ir.cpp for the check of the code.
+// From IR to tape: orders the instructions so that a result is used at once where possible, keeps the newest value in
+// the accumulator and the others in slots, picks for each instruction the micro-op whose operands are where they are,
+// and fuses pairs. Linear in the size of the code; relies on ir.cpp for the check of the code.
 #include <algorithm>
 
 #include "backends/cpu/loop/kernel.hpp"
@@ -14,12 +14,25 @@ constexpr uint16_t no_value = 0xffff;
 // Whether float16 and bfloat16 results of the op need no rounding, and small integer results no wrapping.
 bool is_closed(Op op, DType type) noexcept {
   switch (op) {
-    case Op::floor: case Op::ceil: case Op::trunc: case Op::round:
-    case Op::sign: case Op::minimum: case Op::maximum: case Op::copysign: case Op::nextafter: case Op::select:
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc:
+    case Op::round:
+    case Op::sign:
+    case Op::minimum:
+    case Op::maximum:
+    case Op::copysign:
+    case Op::nextafter:
+    case Op::select:
       return true;
-    case Op::negative: case Op::absolute:
+    case Op::negative:
+    case Op::absolute:
       return is_floating(type);
-    case Op::remainder: case Op::bit_and: case Op::bit_or: case Op::bit_xor: case Op::shift_right:
+    case Op::remainder:
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor:
+    case Op::shift_right:
       return is_integer(type);
     default:
       return false;
@@ -191,13 +204,23 @@ class Compiler {
   void lower(uint16_t v) {
     const Ins &ins = code_.ins[v];
     switch (ins.op) {
-      case Op::scalar: return;
-      case Op::load: return lower_load(v);
-      case Op::iota: return lower_iota(v);
-      case Op::store: return lower_store(ins);
-      case Op::cast: lower_cast(ins); break;
-      case Op::select: lower_select(ins); break;
-      case Op::fma: lower_fma(ins); break;
+      case Op::scalar:
+        return;
+      case Op::load:
+        return lower_load(v);
+      case Op::iota:
+        return lower_iota(v);
+      case Op::store:
+        return lower_store(ins);
+      case Op::cast:
+        lower_cast(ins);
+        break;
+      case Op::select:
+        lower_select(ins);
+        break;
+      case Op::fma:
+        lower_fma(ins);
+        break;
       default:
         if (is_reduction(ins.op)) return lower_reduction(ins);
         arity(ins.op) == 1 ? lower_unary(ins) : lower_binary(ins);
@@ -246,7 +269,8 @@ class Compiler {
     need(ins.a);
     const DType type = code_.ins[ins.a].type;
     emit({steps_.find(ins.op, kind_of(type), reduce_combine),
-          {Ref::accumulator, static_cast<uint16_t>(out_->reductions.size())}}, simple_ns);
+          {Ref::accumulator, static_cast<uint16_t>(out_->reductions.size())}},
+         simple_ns);
     out_->reductions.push_back({ins.op, type, ins.arg});
     finish_sink(ins.a);
   }
@@ -315,13 +339,18 @@ class Compiler {
   static uint8_t simple_for(Op op, uint8_t form) noexcept {
     const bool from_scalar = form == form_as || form == form_sa, swapped = form == form_ma || form == form_sa;
     switch (op) {
-      case Op::add: return from_scalar ? simple_add_s : simple_add_m;
-      case Op::multiply: return from_scalar ? simple_mul_s : simple_mul_m;
+      case Op::add:
+        return from_scalar ? simple_add_s : simple_add_m;
+      case Op::multiply:
+        return from_scalar ? simple_mul_s : simple_mul_m;
       case Op::subtract:
         return swapped ? (from_scalar ? simple_rsub_s : simple_rsub_m) : (from_scalar ? simple_sub_s : simple_sub_m);
-      case Op::maximum: return form == form_as ? simple_max_s : n_simple;
-      case Op::minimum: return form == form_as ? simple_min_s : n_simple;
-      default: return n_simple;
+      case Op::maximum:
+        return form == form_as ? simple_max_s : n_simple;
+      case Op::minimum:
+        return form == form_as ? simple_min_s : n_simple;
+      default:
+        return n_simple;
     }
   }
 
@@ -399,7 +428,8 @@ int64_t estimate_ns(const Kernel &kernel, int64_t n_elements) noexcept {
   for (const Stream &s : kernel.streams) bytes += static_cast<double>(1 << s.log2_size);
   // Memory at 10 bytes per nanosecond, once the data is beyond the caches.
   const double traffic = bytes * static_cast<double>(n_elements);
-  return 60 + static_cast<int64_t>(std::max(blocks * static_cast<double>(kernel.block_ns), traffic > 4e6 ? traffic / 10 : 0));
+  return 60 + static_cast<int64_t>(
+                  std::max(blocks * static_cast<double>(kernel.block_ns), traffic > 4e6 ? traffic / 10 : 0));
 }
 
 }  // namespace mx::loop

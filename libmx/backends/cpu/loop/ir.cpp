@@ -10,18 +10,48 @@ namespace {
 // Which types an instruction takes, as letters of dtype categories: b bool, u unsigned, i signed, f floating.
 const char *accepts(Op op) noexcept {
   switch (op) {
-    case Op::negative: case Op::absolute: case Op::sign: case Op::square:
-    case Op::add: case Op::subtract: case Op::multiply: case Op::floor_divide: case Op::remainder: case Op::power:
-    case Op::reduce_sum: case Op::reduce_prod:
+    case Op::negative:
+    case Op::absolute:
+    case Op::sign:
+    case Op::square:
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::floor_divide:
+    case Op::remainder:
+    case Op::power:
+    case Op::reduce_sum:
+    case Op::reduce_prod:
       return "uif";
-    case Op::bit_not: case Op::bit_and: case Op::bit_or: case Op::bit_xor: case Op::shift_left: case Op::shift_right:
+    case Op::bit_not:
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor:
+    case Op::shift_left:
+    case Op::shift_right:
       return "ui";
-    case Op::logical_not: case Op::logical_and: case Op::logical_or: case Op::logical_xor:
-    case Op::reduce_all: case Op::reduce_any:
+    case Op::logical_not:
+    case Op::logical_and:
+    case Op::logical_or:
+    case Op::logical_xor:
+    case Op::reduce_all:
+    case Op::reduce_any:
       return "b";
-    case Op::load: case Op::scalar: case Op::store: case Op::cast: case Op::select:
-    case Op::minimum: case Op::maximum: case Op::reduce_min: case Op::reduce_max:
-    case Op::equal: case Op::not_equal: case Op::less: case Op::less_equal: case Op::greater: case Op::greater_equal:
+    case Op::load:
+    case Op::scalar:
+    case Op::store:
+    case Op::cast:
+    case Op::select:
+    case Op::minimum:
+    case Op::maximum:
+    case Op::reduce_min:
+    case Op::reduce_max:
+    case Op::equal:
+    case Op::not_equal:
+    case Op::less:
+    case Op::less_equal:
+    case Op::greater:
+    case Op::greater_equal:
       return "buif";
     case Op::iota:
       return "uif";
@@ -42,12 +72,15 @@ void check_types(const Code &code, size_t at) {
   const Ins &ins = code.ins[at];
   const auto type = [&](uint16_t v) { return code.ins[v].type; };
   const DType a = arity(ins.op) > 0 ? type(ins.a) : ins.type;
-  if (!in(accepts(ins.op), ins.op == Op::select || ins.op == Op::cast ? ins.type : a)) malformed(at, "takes no such type");
-  if (ins.op == Op::fma && kind_of(a) != kind_f64 && a != DType::float32) malformed(at, "is an fma of no float32 or float64");
+  if (!in(accepts(ins.op), ins.op == Op::select || ins.op == Op::cast ? ins.type : a))
+    malformed(at, "takes no such type");
+  if (ins.op == Op::fma && kind_of(a) != kind_f64 && a != DType::float32)
+    malformed(at, "is an fma of no float32 or float64");
   if (ins.op == Op::cast) {
     if (is_complex(a)) malformed(at, "casts a complex value");
   } else if (ins.op == Op::select) {
-    if (a != DType::bool_ || type(ins.b) != ins.type || type(ins.c) != ins.type) malformed(at, "selects between other types");
+    if (a != DType::bool_ || type(ins.b) != ins.type || type(ins.c) != ins.type)
+      malformed(at, "selects between other types");
   } else if (arity(ins.op) > 1 && (type(ins.b) != a || (arity(ins.op) > 2 && type(ins.c) != a))) {
     malformed(at, "mixes types");
   } else if (arity(ins.op) > 0 && ins.op != Op::store && !is_reduction(ins.op) &&
@@ -92,34 +125,61 @@ void check(const Code &code) {
 
 Kind kind_of(DType type) noexcept {
   switch (type) {
-    case DType::int8: case DType::int16: case DType::int32: return kind_i32;
-    case DType::int64: return kind_i64;
-    case DType::uint64: return kind_u64;
-    case DType::float64: return kind_f64;
-    case DType::float16: case DType::bfloat16: case DType::float32: case DType::complex64: return kind_f32;
-    default: return kind_u32;
+    case DType::int8:
+    case DType::int16:
+    case DType::int32:
+      return kind_i32;
+    case DType::int64:
+      return kind_i64;
+    case DType::uint64:
+      return kind_u64;
+    case DType::float64:
+      return kind_f64;
+    case DType::float16:
+    case DType::bfloat16:
+    case DType::float32:
+    case DType::complex64:
+      return kind_f32;
+    default:
+      return kind_u32;
   }
 }
 
 Storage storage_of(DType type) noexcept {
   switch (type) {
-    case DType::bool_: case DType::uint8: return in_u8;
-    case DType::int8: return in_i8;
-    case DType::uint16: return in_u16;
-    case DType::int16: return in_i16;
-    case DType::float16: return in_f16;
-    case DType::bfloat16: return in_bf16;
-    case DType::int64: case DType::uint64: case DType::float64: return in_b64;
-    default: return in_b32;
+    case DType::bool_:
+    case DType::uint8:
+      return in_u8;
+    case DType::int8:
+      return in_i8;
+    case DType::uint16:
+      return in_u16;
+    case DType::int16:
+      return in_i16;
+    case DType::float16:
+      return in_f16;
+    case DType::bfloat16:
+      return in_bf16;
+    case DType::int64:
+    case DType::uint64:
+    case DType::float64:
+      return in_b64;
+    default:
+      return in_b32;
   }
 }
 
 int storage_log2(Storage storage) noexcept {
   switch (storage) {
-    case in_u8: case in_i8: return 0;
-    case in_b32: return 2;
-    case in_b64: return 3;
-    default: return 1;
+    case in_u8:
+    case in_i8:
+      return 0;
+    case in_b32:
+      return 2;
+    case in_b64:
+      return 3;
+    default:
+      return 1;
   }
 }
 
@@ -139,14 +199,22 @@ uint32_t widened_half(uint32_t h) noexcept {
 
 uint64_t lane_bits(DType type, uint64_t element) noexcept {
   switch (type) {
-    case DType::bool_: return (element & 0xff) != 0;
-    case DType::uint8: return element & 0xff;
-    case DType::int8: return static_cast<uint32_t>(static_cast<int8_t>(element));
-    case DType::uint16: return element & 0xffff;
-    case DType::int16: return static_cast<uint32_t>(static_cast<int16_t>(element));
-    case DType::float16: return widened_half(static_cast<uint32_t>(element & 0xffff));
-    case DType::bfloat16: return (element & 0xffff) << 16;
-    default: return is_wide(type) ? element : element & 0xffffffff;
+    case DType::bool_:
+      return (element & 0xff) != 0;
+    case DType::uint8:
+      return element & 0xff;
+    case DType::int8:
+      return static_cast<uint32_t>(static_cast<int8_t>(element));
+    case DType::uint16:
+      return element & 0xffff;
+    case DType::int16:
+      return static_cast<uint32_t>(static_cast<int16_t>(element));
+    case DType::float16:
+      return widened_half(static_cast<uint32_t>(element & 0xffff));
+    case DType::bfloat16:
+      return (element & 0xffff) << 16;
+    default:
+      return is_wide(type) ? element : element & 0xffffffff;
   }
 }
 
@@ -161,11 +229,16 @@ uint64_t identity(Op op, DType type) noexcept {
     return raw;
   };
   switch (op) {
-    case Op::reduce_prod: return element(1, 1);
-    case Op::reduce_all: return 1;
-    case Op::reduce_min: return element(__builtin_inf(), is_signed_integer(type) ? ones >> 1 : ones);
-    case Op::reduce_max: return element(-__builtin_inf(), is_signed_integer(type) ? (ones >> 1) + 1 : 0);
-    default: return 0;
+    case Op::reduce_prod:
+      return element(1, 1);
+    case Op::reduce_all:
+      return 1;
+    case Op::reduce_min:
+      return element(__builtin_inf(), is_signed_integer(type) ? ones >> 1 : ones);
+    case Op::reduce_max:
+      return element(-__builtin_inf(), is_signed_integer(type) ? (ones >> 1) + 1 : 0);
+    default:
+      return 0;
   }
 }
 

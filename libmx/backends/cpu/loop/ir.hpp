@@ -23,7 +23,7 @@ struct Ins {
 // if stored; complex numbers are pairs of float32 values. bool values are 0 or 1.
 struct Code {
   std::vector<Ins> ins;
-  std::vector<DType> operands;   // the dtypes of what is loaded and stored, in the order of `arg`
+  std::vector<DType> operands;  // the dtypes of what is loaded and stored, in the order of `arg`
   uint16_t n_scalars = 0;
   bool operator==(const Code &) const noexcept = default;
 };

@@ -84,7 +84,7 @@ class Kernel {
   std::vector<Constant> constants;
   std::vector<Reduction> reductions;
   bool reads_after_writes = false;  // an operand is still read after a store, so outputs on top of inputs need care
-  float block_ns = 0;  // estimated time of one block
+  float block_ns = 0;               // estimated time of one block
 
   int64_t lane_bytes() const noexcept { return wide ? 8 : 4; }
   int64_t block_bytes() const noexcept { return int64_t{8} * backend->level->vector_bytes; }

@@ -15,18 +15,19 @@ using KernelRef = std::shared_ptr<const Kernel>;
 // Finds or makes the kernel for this code. Throws INTERNAL if the code is malformed, bad_alloc.
 KernelRef compile(const Code &code);
 
-// The iteration space and the operands of one run. Dimensions go from outermost to innermost; lower/ has put them in the
-// best order and merged what could be merged. Reduced dimensions are neighbours: either innermost ("row" reductions) or
-// followed by kept dimensions ("column" reductions). An operand's stride is 0 along dimensions it is broadcast over.
+// The iteration space and the operands of one run. Dimensions go from outermost to innermost; lower/ has put them in
+// the best order and merged what could be merged. Reduced dimensions are neighbours: either innermost ("row"
+// reductions) or followed by kept dimensions ("column" reductions). An operand's stride is 0 along dimensions it is
+// broadcast over.
 struct Args {
   SmallVector<int64_t, 4> shape;
   uint32_t reduced_begin = 0, reduced_end = 0;  // dimensions [begin, end) are reduced; equal when none is
   struct Operand {
-    char *data;                        // first element
-    SmallVector<int64_t, 4> strides;   // bytes, as many as dimensions
+    char *data;                       // first element
+    SmallVector<int64_t, 4> strides;  // bytes, as many as dimensions
   };
   SmallVector<Operand, 4> operands;
-  SmallVector<uint64_t, 4> scalars;    // bits of an element of the scalar's type, in the low bytes
+  SmallVector<uint64_t, 4> scalars;  // bits of an element of the scalar's type, in the low bytes
 };
 
 // Runs the kernel over the whole space, in parallel where that pays. Zero elements: stores nothing; a reduction over

@@ -34,7 +34,8 @@ void check_args(const Kernel &kernel, const Args &args) {
     if (operand.strides.size() != args.shape.size())
       fail(MX_ERROR_INTERNAL, "loop kernel: %zu strides for %zu dimensions", operand.strides.size(), args.shape.size());
   for (uint16_t dim : kernel.indices)
-    if (dim >= args.shape.size()) fail(MX_ERROR_INTERNAL, "loop kernel: iota over dimension %u of %zu", dim, args.shape.size());
+    if (dim >= args.shape.size())
+      fail(MX_ERROR_INTERNAL, "loop kernel: iota over dimension %u of %zu", dim, args.shape.size());
   if (args.reduced_begin > args.reduced_end || args.reduced_end > args.shape.size())
     fail(MX_ERROR_INTERNAL, "loop kernel: reduced dimensions %u to %u of %zu", args.reduced_begin, args.reduced_end,
          args.shape.size());
@@ -169,7 +170,8 @@ bool can_stream(const Plan &plan, uint32_t row) {
 void choose_access(Plan &plan) {
   const bool is_reduction = !plan.kernel.reductions.empty();
   const int64_t elements = plan.outer * plan.middle * plan.inner;
-  for (const Row &row : plan.rows) plan.is_large |= row.what == Row::input && elements << row.log2_size >= streaming_threshold();
+  for (const Row &row : plan.rows)
+    plan.is_large |= row.what == Row::input && elements << row.log2_size >= streaming_threshold();
   for (uint32_t r = 0; r < plan.rows.size(); r++) {
     Row &row = plan.rows[r];
     row.access = access_of(plan, r);

@@ -1,6 +1,6 @@
-// The iteration space of one run, brought into the form that the executor walks: dimensions of size 1 dropped, neighbours
-// merged, and the rest divided into outer, middle and inner ones. The inner ones are walked as one range, in blocks; the
-// middle ones are reduced one step at a time; the outer ones are the rest.
+// The iteration space of one run, brought into the form that the executor walks: dimensions of size 1 dropped,
+// neighbours merged, and the rest divided into outer, middle and inner ones. The inner ones are walked as one range, in
+// blocks; the middle ones are reduced one step at a time; the outer ones are the rest.
 #pragma once
 #include "backends/cpu/loop/kernel.hpp"
 
@@ -28,7 +28,7 @@ struct Plan {
   const Args &args;
   SmallVector<Row, 8> rows;  // the streams, then the indices, then the results of the reductions
   SmallVector<int64_t, 6> sizes;
-  SmallVector<int64_t, 24> strides;  // [row][dimension]
+  SmallVector<int64_t, 24> strides;                 // [row][dimension]
   uint32_t n_outer = 0, n_middle = 0, n_inner = 0;  // how many dimensions
   int64_t outer = 1, middle = 1, inner = 1;         // how many elements
   bool any_staged = false;
@@ -53,6 +53,5 @@ Reduce reduce_mode(const Kernel &kernel, const Args &args) noexcept;
 void run_elementwise(const Plan &plan);
 void run_rows(const Plan &plan);
 void run_columns(const Plan &plan);
-
 
 }  // namespace mx::loop

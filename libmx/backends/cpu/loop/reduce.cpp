@@ -1,8 +1,8 @@
-// Reductions. Every accumulator of a block is a lane of its own; leaves of 16 blocks (or 16 rows) are added up one after
-// the other and then combined pairwise, as in a binary counter, so that the rounding error grows with the logarithm of
-// the number of leaves: see N. J. Higham, "The accuracy of floating point summation", SIAM J. Sci. Comput. 14 (1993).
-// The order is given by the shape and the block size alone: work is split at fixed places, in powers of two of leaves,
-// and the parts are combined in the same way.
+// Reductions. Every accumulator of a block is a lane of its own; leaves of 16 blocks (or 16 rows) are added up one
+// after the other and then combined pairwise, as in a binary counter, so that the rounding error grows with the
+// logarithm of the number of leaves: see N. J. Higham, "The accuracy of floating point summation", SIAM J. Sci. Comput.
+// 14 (1993). The order is given by the shape and the block size alone: work is split at fixed places, in powers of two
+// of leaves, and the parts are combined in the same way.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -22,7 +22,8 @@ constexpr int64_t enough_items = 64;
 // The little tapes that work on accumulators. A node holds the accumulators of all reductions, `stride` bytes each.
 class Combiner {
  public:
-  Combiner(const Plan &plan, int64_t stride) : kernel_(plan.kernel), level_(*plan.kernel.backend->level), stride_(stride) {}
+  Combiner(const Plan &plan, int64_t stride)
+      : kernel_(plan.kernel), level_(*plan.kernel.backend->level), stride_(stride) {}
 
   int64_t node_bytes() const noexcept { return stride_ * static_cast<int64_t>(kernel_.reductions.size()); }
   int64_t stride() const noexcept { return stride_; }
@@ -40,7 +41,8 @@ class Combiner {
     for (size_t k = 0; k < kernel_.reductions.size(); k++) {
       const Reduction &r = kernel_.reductions[k];
       const int64_t at = static_cast<int64_t>(k) * stride_;
-      const Step tape[] = {get(node + at), step(kernel_.backend->find(r.op, kind_of(r.type), reduce_combine), into + at), end()};
+      const Step tape[] = {get(node + at),
+                           step(kernel_.backend->find(r.op, kind_of(r.type), reduce_combine), into + at), end()};
       level_.run(tape, 0, stride_);
     }
   }
@@ -177,7 +179,8 @@ class RowReducer {
     for (size_t k = 0; k < plan_.kernel.reductions.size(); k++) {
       const uint32_t row = result_row(plan_, k);
       combiner_.fold(k, node, worker_.staging(row));
-      std::memcpy(reinterpret_cast<char *>(worker_.address(row)), worker_.staging(row), size_t{1} << plan_.rows[row].log2_size);
+      std::memcpy(reinterpret_cast<char *>(worker_.address(row)), worker_.staging(row),
+                  size_t{1} << plan_.rows[row].log2_size);
     }
   }
 

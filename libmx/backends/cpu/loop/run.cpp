@@ -14,7 +14,8 @@ bool prefers_rows(const Plan &plan) {
   if (plan.n_outer == 0 || plan.n_inner != 1) return false;
   for (uint32_t r = 0; r < plan.rows.size(); r++) {
     const int64_t inner = std::abs(plan.stride(r, plan.n_outer)), outer = std::abs(plan.stride(r, plan.n_outer - 1));
-    if (plan.rows[r].access == Access::staged && plan.rows[r].what != Row::index && inner >= 64 && outer < 64 && outer > 0)
+    if (plan.rows[r].access == Access::staged && plan.rows[r].what != Row::index && inner >= 64 && outer < 64 &&
+        outer > 0)
       return true;
   }
   return false;
@@ -52,9 +53,12 @@ void run_elementwise(const Plan &plan) {
 void run(const Kernel &kernel, const Args &args) {
   const Plan plan = make_plan(kernel, args);
   switch (reduce_mode(kernel, args)) {
-    case Reduce::none: return run_elementwise(plan);
-    case Reduce::rows: return run_rows(plan);
-    case Reduce::columns: return run_columns(plan);
+    case Reduce::none:
+      return run_elementwise(plan);
+    case Reduce::rows:
+      return run_rows(plan);
+    case Reduce::columns:
+      return run_columns(plan);
   }
 }
 

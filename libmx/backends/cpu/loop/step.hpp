@@ -71,11 +71,9 @@ void binary(MX_STEP) {
 }
 
 #if defined(__AVX512F__)
-#define MX_FENCE \
-  asm("" : "+v"(v0), "+v"(v1), "+v"(v2), "+v"(v3), "+v"(v4), "+v"(v5), "+v"(v6), "+v"(v7))
+#define MX_FENCE asm("" : "+v"(v0), "+v"(v1), "+v"(v2), "+v"(v3), "+v"(v4), "+v"(v5), "+v"(v6), "+v"(v7))
 #elif defined(__SSE2__)
-#define MX_FENCE \
-  asm("" : "+x"(v0), "+x"(v1), "+x"(v2), "+x"(v3), "+x"(v4), "+x"(v5), "+x"(v6), "+x"(v7))
+#define MX_FENCE asm("" : "+x"(v0), "+x"(v1), "+x"(v2), "+x"(v3), "+x"(v4), "+x"(v5), "+x"(v6), "+x"(v7))
 #else
 #define MX_FENCE (void)0
 #endif
@@ -110,13 +108,13 @@ inline void spill(const Step *step, MX_BLOCK) {
   MX_EACH(MX_ONE)
 #undef MX_ONE
 }
-#define MX_UNSPILL                                                          \
-  v0 = load<V>(step->scratch), v1 = load<V>(step->scratch + vector_bytes);  \
-  v2 = load<V>(step->scratch + 2 * vector_bytes);                           \
-  v3 = load<V>(step->scratch + 3 * vector_bytes);                           \
-  v4 = load<V>(step->scratch + 4 * vector_bytes);                           \
-  v5 = load<V>(step->scratch + 5 * vector_bytes);                           \
-  v6 = load<V>(step->scratch + 6 * vector_bytes);                           \
+#define MX_UNSPILL                                                         \
+  v0 = load<V>(step->scratch), v1 = load<V>(step->scratch + vector_bytes); \
+  v2 = load<V>(step->scratch + 2 * vector_bytes);                          \
+  v3 = load<V>(step->scratch + 3 * vector_bytes);                          \
+  v4 = load<V>(step->scratch + 4 * vector_bytes);                          \
+  v5 = load<V>(step->scratch + 5 * vector_bytes);                          \
+  v6 = load<V>(step->scratch + 6 * vector_bytes);                          \
   v7 = load<V>(step->scratch + 7 * vector_bytes);
 
 template <class T, T (*function)(T)>
@@ -152,7 +150,7 @@ void by_lane2(MX_STEP) {
 }
 
 #define MX_ENTRY(micro, kind, form, ...) \
-  { static_cast<uint8_t>(micro), kind, form, reinterpret_cast<StepFn>(&__VA_ARGS__) }
+  {static_cast<uint8_t>(micro), kind, form, reinterpret_cast<StepFn>(&__VA_ARGS__)}
 
 #define MX_JOIN_(a, b) a##b
 #define MX_JOIN(a, b) MX_JOIN_(a, b)
@@ -160,8 +158,8 @@ void by_lane2(MX_STEP) {
 #define MX_STRING_(a) #a
 #define MX_STRING(a) MX_STRING_(a)
 // Defines the exported list of this source: loop_<name>_<level>.
-#define MX_PART(name, entries)                                \
-  extern "C" const Part MX_PART_(loop_##name##_);             \
+#define MX_PART(name, entries)                    \
+  extern "C" const Part MX_PART_(loop_##name##_); \
   extern "C" const Part MX_PART_(loop_##name##_) = {entries, sizeof entries / sizeof entries[0]}
 
 }  // namespace

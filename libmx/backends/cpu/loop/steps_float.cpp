@@ -1,5 +1,5 @@
-// Micro-ops for float32 and float64 arithmetic, comparison and selection, and the fused float32 pairs. Compiled once per
-// instruction set level. A pair only saves a dispatch: it rounds after each of its two operations.
+// Micro-ops for float32 and float64 arithmetic, comparison and selection, and the fused float32 pairs. Compiled once
+// per instruction set level. A pair only saves a dispatch: it rounds after each of its two operations.
 #include "backends/cpu/loop/step.hpp"
 
 namespace {
@@ -58,10 +58,10 @@ template <class X, class M>
 inline X truth(M mask) {
   return bits<X>(bits<U>(mask) & 1u);
 }
-#define MX_COMPARE(name, op)                            \
-  template <class X>                                    \
-  struct name : Lanes<X> {                              \
-    static X f(X a, X b) { return truth<X>(a op b); }   \
+#define MX_COMPARE(name, op)                          \
+  template <class X>                                  \
+  struct name : Lanes<X> {                            \
+    static X f(X a, X b) { return truth<X>(a op b); } \
   };
 MX_COMPARE(Equal, ==)
 MX_COMPARE(NotEqual, !=)
@@ -138,7 +138,7 @@ template <class T, int form>
 void multiply_add(MX_STEP) {
   const MemP<T> p(step, offset);
   const MemQ<T> q(step, offset);
-#define MX_ONE(k, v)                                                                \
+#define MX_ONE(k, v) \
   v = bits<V>(form == fma_product ? fused(bits<T>(v), p.get(k), q.get(k)) : fused(p.get(k), q.get(k), bits<T>(v)));
   MX_EACH(MX_ONE)
 #undef MX_ONE
@@ -168,16 +168,16 @@ void pair(MX_STEP) {
   MX_NEXT;
 }
 
-#define MX_SECOND(First)                                                                                       \
-  {reinterpret_cast<StepFn>(&pair<First, Simply<Add<F>, MemQ, false>>),                                        \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Add<F>, ImmT, false>>),                                        \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, MemQ, false>>),                                   \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, false>>),                                   \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, MemQ, true>>),                                    \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, true>>),                                    \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, MemQ, false>>),                                   \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, ImmT, false>>),                                   \
-   reinterpret_cast<StepFn>(&pair<First, Simply<MaximumScalar<F>, ImmT, false>>),                                    \
+#define MX_SECOND(First)                                                          \
+  {reinterpret_cast<StepFn>(&pair<First, Simply<Add<F>, MemQ, false>>),           \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Add<F>, ImmT, false>>),           \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, MemQ, false>>),      \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, false>>),      \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, MemQ, true>>),       \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, true>>),       \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, MemQ, false>>),      \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, ImmT, false>>),      \
+   reinterpret_cast<StepFn>(&pair<First, Simply<MaximumScalar<F>, ImmT, false>>), \
    reinterpret_cast<StepFn>(&pair<First, Simply<MinimumScalar<F>, ImmT, false>>)}
 using AddM = Simply<Add<F>, MemP, false>;
 using AddS = Simply<Add<F>, ImmS, false>;
@@ -191,34 +191,56 @@ using MaxS = Simply<MaximumScalar<F>, ImmS, false>;
 using MinS = Simply<MinimumScalar<F>, ImmS, false>;
 
 #define MX_UNARY(op, O) MX_ENTRY(Op::op, kind_f32, 0, unary<O<F>>), MX_ENTRY(Op::op, kind_f64, 0, unary<O<D>>)
-#define MX_BINARY_(op, O, kind, T)                                 \
-  MX_ENTRY(Op::op, kind, form_am, binary<O<T>, MemP, false>),      \
-      MX_ENTRY(Op::op, kind, form_ma, binary<O<T>, MemP, true>),   \
-      MX_ENTRY(Op::op, kind, form_as, binary<O<T>, ImmS, false>),  \
+#define MX_BINARY_(op, O, kind, T)                                \
+  MX_ENTRY(Op::op, kind, form_am, binary<O<T>, MemP, false>),     \
+      MX_ENTRY(Op::op, kind, form_ma, binary<O<T>, MemP, true>),  \
+      MX_ENTRY(Op::op, kind, form_as, binary<O<T>, ImmS, false>), \
       MX_ENTRY(Op::op, kind, form_sa, binary<O<T>, ImmS, true>)
 #define MX_BINARY(op, O) MX_BINARY_(op, O, kind_f32, F), MX_BINARY_(op, O, kind_f64, D)
-#define MX_COMMUTES(op, kind, ...)                                    \
+#define MX_COMMUTES(op, kind, ...)                                   \
   MX_ENTRY(Op::op, kind, form_as, binary<__VA_ARGS__, ImmS, false>), \
       MX_ENTRY(Op::op, kind, form_sa, binary<__VA_ARGS__, ImmS, false>)
-#define MX_MEMORY_ONLY(op, O)                                       \
-  MX_ENTRY(Op::op, kind_f32, form_am, binary<O<F>, MemP, false>),   \
-      MX_ENTRY(Op::op, kind_f32, form_ma, binary<O<F>, MemP, true>),\
-      MX_ENTRY(Op::op, kind_f64, form_am, binary<O<D>, MemP, false>),\
+#define MX_MEMORY_ONLY(op, O)                                         \
+  MX_ENTRY(Op::op, kind_f32, form_am, binary<O<F>, MemP, false>),     \
+      MX_ENTRY(Op::op, kind_f32, form_ma, binary<O<F>, MemP, true>),  \
+      MX_ENTRY(Op::op, kind_f64, form_am, binary<O<D>, MemP, false>), \
       MX_ENTRY(Op::op, kind_f64, form_ma, binary<O<D>, MemP, true>)
 
 const Entry entries[] = {
-    MX_BINARY(add, Add), MX_BINARY(subtract, Subtract), MX_BINARY(multiply, Multiply), MX_BINARY(divide, Divide),
-    MX_MEMORY_ONLY(minimum, Minimum), MX_MEMORY_ONLY(maximum, Maximum),
-    MX_COMMUTES(minimum, kind_f32, MinimumScalar<F>), MX_COMMUTES(minimum, kind_f64, MinimumScalar<D>),
-    MX_COMMUTES(maximum, kind_f32, MaximumScalar<F>), MX_COMMUTES(maximum, kind_f64, MaximumScalar<D>),
-    MX_BINARY(equal, Equal), MX_BINARY(not_equal, NotEqual), MX_BINARY(less, Less), MX_BINARY(less_equal, LessEqual),
-    MX_BINARY(greater, Greater), MX_BINARY(greater_equal, GreaterEqual),
-    MX_MEMORY_ONLY(floor_divide, FloorDivide), MX_MEMORY_ONLY(copysign, Copysign),
-    MX_UNARY(negative, Negative), MX_UNARY(absolute, Absolute), MX_UNARY(square, Square), MX_UNARY(sign, Sign),
-    MX_UNARY(floor, Floor), MX_UNARY(ceil, Ceil), MX_UNARY(trunc, Trunc), MX_UNARY(round, Round),
-    MX_UNARY(sqrt, Sqrt), MX_UNARY(rsqrt, Rsqrt), MX_UNARY(reciprocal, Reciprocal),
-    MX_UNARY(is_nan, IsNan), MX_UNARY(is_inf, IsInf), MX_UNARY(is_finite, IsFinite),
-    MX_ENTRY(micro_to_bool, kind_f32, 0, unary<ToBool<F>>), MX_ENTRY(micro_to_bool, kind_f64, 0, unary<ToBool<D>>),
+    MX_BINARY(add, Add),
+    MX_BINARY(subtract, Subtract),
+    MX_BINARY(multiply, Multiply),
+    MX_BINARY(divide, Divide),
+    MX_MEMORY_ONLY(minimum, Minimum),
+    MX_MEMORY_ONLY(maximum, Maximum),
+    MX_COMMUTES(minimum, kind_f32, MinimumScalar<F>),
+    MX_COMMUTES(minimum, kind_f64, MinimumScalar<D>),
+    MX_COMMUTES(maximum, kind_f32, MaximumScalar<F>),
+    MX_COMMUTES(maximum, kind_f64, MaximumScalar<D>),
+    MX_BINARY(equal, Equal),
+    MX_BINARY(not_equal, NotEqual),
+    MX_BINARY(less, Less),
+    MX_BINARY(less_equal, LessEqual),
+    MX_BINARY(greater, Greater),
+    MX_BINARY(greater_equal, GreaterEqual),
+    MX_MEMORY_ONLY(floor_divide, FloorDivide),
+    MX_MEMORY_ONLY(copysign, Copysign),
+    MX_UNARY(negative, Negative),
+    MX_UNARY(absolute, Absolute),
+    MX_UNARY(square, Square),
+    MX_UNARY(sign, Sign),
+    MX_UNARY(floor, Floor),
+    MX_UNARY(ceil, Ceil),
+    MX_UNARY(trunc, Trunc),
+    MX_UNARY(round, Round),
+    MX_UNARY(sqrt, Sqrt),
+    MX_UNARY(rsqrt, Rsqrt),
+    MX_UNARY(reciprocal, Reciprocal),
+    MX_UNARY(is_nan, IsNan),
+    MX_UNARY(is_inf, IsInf),
+    MX_UNARY(is_finite, IsFinite),
+    MX_ENTRY(micro_to_bool, kind_f32, 0, unary<ToBool<F>>),
+    MX_ENTRY(micro_to_bool, kind_f64, 0, unary<ToBool<D>>),
     MX_ENTRY(Op::fma, kind_f32, fma_product, multiply_add<F, fma_product>),
     MX_ENTRY(Op::fma, kind_f32, fma_addend, multiply_add<F, fma_addend>),
     MX_ENTRY(Op::fma, kind_f64, fma_product, multiply_add<D, fma_product>),

@@ -1,5 +1,5 @@
-// Micro-ops for integers and bools. Compiled once per instruction set level. Arithmetic is done on unsigned lanes, where
-// wrapping is defined; division and power go lane by lane, since no level has vector instructions for them.
+// Micro-ops for integers and bools. Compiled once per instruction set level. Arithmetic is done on unsigned lanes,
+// where wrapping is defined; division and power go lane by lane, since no level has vector instructions for them.
 #include "backends/cpu/loop/step.hpp"
 
 namespace {
@@ -12,10 +12,10 @@ struct Unsigned {
 template <class X>
 using Scalar = __typeof__(X{}[0] + 0);
 
-#define MX_OPERATOR(name, expression)               \
-  template <class X>                                \
-  struct name : Unsigned<X> {                       \
-    static X f(X a, X b) { return expression; }     \
+#define MX_OPERATOR(name, expression)           \
+  template <class X>                            \
+  struct name : Unsigned<X> {                   \
+    static X f(X a, X b) { return expression; } \
   };
 MX_OPERATOR(Add, a + b)
 MX_OPERATOR(Subtract, a - b)
@@ -119,48 +119,66 @@ T power(T base, T exponent) {
   return static_cast<T>(result);
 }
 
-#define MX_BINARY_(op, kind, ...)                                \
-  MX_ENTRY(op, kind, form_am, binary<__VA_ARGS__, MemP, false>), \
-      MX_ENTRY(op, kind, form_ma, binary<__VA_ARGS__, MemP, true>), \
+#define MX_BINARY_(op, kind, ...)                                    \
+  MX_ENTRY(op, kind, form_am, binary<__VA_ARGS__, MemP, false>),     \
+      MX_ENTRY(op, kind, form_ma, binary<__VA_ARGS__, MemP, true>),  \
       MX_ENTRY(op, kind, form_as, binary<__VA_ARGS__, ImmS, false>), \
       MX_ENTRY(op, kind, form_sa, binary<__VA_ARGS__, ImmS, true>)
 // Where the sign of the lanes does not matter, and where it does.
-#define MX_SIGNLESS(op, O)                                                            \
+#define MX_SIGNLESS(op, O)                                                                                    \
   MX_BINARY_(Op::op, kind_i32, O<U>), MX_BINARY_(Op::op, kind_u32, O<U>), MX_BINARY_(Op::op, kind_i64, O<W>), \
       MX_BINARY_(Op::op, kind_u64, O<W>)
-#define MX_SIGNED(op, O)                                                              \
+#define MX_SIGNED(op, O)                                                                                      \
   MX_BINARY_(Op::op, kind_i32, O<I>), MX_BINARY_(Op::op, kind_u32, O<U>), MX_BINARY_(Op::op, kind_i64, O<L>), \
       MX_BINARY_(Op::op, kind_u64, O<W>)
-#define MX_SHIFT(op, O)                                                                       \
-  MX_BINARY_(Op::op, kind_i32, O<I, U>), MX_BINARY_(Op::op, kind_u32, O<U, U>),               \
-      MX_BINARY_(Op::op, kind_i64, O<L, W>), MX_BINARY_(Op::op, kind_u64, O<W, W>)
-#define MX_BOOL(op, O)                                                                \
-  MX_ENTRY(Op::op, kind_u32, form_am, binary<O<U>, MemP, false>),                     \
-      MX_ENTRY(Op::op, kind_u32, form_ma, binary<O<U>, MemP, false>),                 \
-      MX_ENTRY(Op::op, kind_u32, form_as, binary<O<U>, ImmS, false>),                 \
+#define MX_SHIFT(op, O)                                                                                                \
+  MX_BINARY_(Op::op, kind_i32, O<I, U>), MX_BINARY_(Op::op, kind_u32, O<U, U>), MX_BINARY_(Op::op, kind_i64, O<L, W>), \
+      MX_BINARY_(Op::op, kind_u64, O<W, W>)
+#define MX_BOOL(op, O)                                                \
+  MX_ENTRY(Op::op, kind_u32, form_am, binary<O<U>, MemP, false>),     \
+      MX_ENTRY(Op::op, kind_u32, form_ma, binary<O<U>, MemP, false>), \
+      MX_ENTRY(Op::op, kind_u32, form_as, binary<O<U>, ImmS, false>), \
       MX_ENTRY(Op::op, kind_u32, form_sa, binary<O<U>, ImmS, false>)
-#define MX_UNARY(op, O)                                                                          \
-  MX_ENTRY(op, kind_i32, 0, unary<O<U>>), MX_ENTRY(op, kind_u32, 0, unary<O<U>>),                \
+#define MX_UNARY(op, O)                                                           \
+  MX_ENTRY(op, kind_i32, 0, unary<O<U>>), MX_ENTRY(op, kind_u32, 0, unary<O<U>>), \
       MX_ENTRY(op, kind_i64, 0, unary<O<W>>), MX_ENTRY(op, kind_u64, 0, unary<O<W>>)
-#define MX_BY_LANE(op, kind, type, function)                                     \
-  MX_ENTRY(Op::op, kind, form_am, by_lane2<type, function, false>), MX_ENTRY(Op::op, kind, form_ma, by_lane2<type, function, true>)
+#define MX_BY_LANE(op, kind, type, function)                        \
+  MX_ENTRY(Op::op, kind, form_am, by_lane2<type, function, false>), \
+      MX_ENTRY(Op::op, kind, form_ma, by_lane2<type, function, true>)
 
 const Entry entries[] = {
-    MX_SIGNLESS(add, Add), MX_SIGNLESS(subtract, Subtract), MX_SIGNLESS(multiply, Multiply),
-    MX_SIGNLESS(bit_and, And), MX_SIGNLESS(bit_or, Or), MX_SIGNLESS(bit_xor, Xor),
-    MX_SIGNLESS(equal, Equal), MX_SIGNLESS(not_equal, NotEqual),
-    MX_SIGNED(minimum, Minimum), MX_SIGNED(maximum, Maximum),
-    MX_SIGNED(less, Less), MX_SIGNED(less_equal, LessEqual), MX_SIGNED(greater, Greater),
+    MX_SIGNLESS(add, Add),
+    MX_SIGNLESS(subtract, Subtract),
+    MX_SIGNLESS(multiply, Multiply),
+    MX_SIGNLESS(bit_and, And),
+    MX_SIGNLESS(bit_or, Or),
+    MX_SIGNLESS(bit_xor, Xor),
+    MX_SIGNLESS(equal, Equal),
+    MX_SIGNLESS(not_equal, NotEqual),
+    MX_SIGNED(minimum, Minimum),
+    MX_SIGNED(maximum, Maximum),
+    MX_SIGNED(less, Less),
+    MX_SIGNED(less_equal, LessEqual),
+    MX_SIGNED(greater, Greater),
     MX_SIGNED(greater_equal, GreaterEqual),
-    MX_SHIFT(shift_left, ShiftLeft), MX_SHIFT(shift_right, ShiftRight),
-    MX_BOOL(logical_and, And), MX_BOOL(logical_or, Or), MX_BOOL(logical_xor, Xor),
+    MX_SHIFT(shift_left, ShiftLeft),
+    MX_SHIFT(shift_right, ShiftRight),
+    MX_BOOL(logical_and, And),
+    MX_BOOL(logical_or, Or),
+    MX_BOOL(logical_xor, Xor),
     MX_ENTRY(Op::logical_not, kind_u32, 0, unary<LogicalNot<U>>),
-    MX_UNARY(Op::negative, Negative), MX_UNARY(Op::square, Square), MX_UNARY(Op::bit_not, BitNot),
+    MX_UNARY(Op::negative, Negative),
+    MX_UNARY(Op::square, Square),
+    MX_UNARY(Op::bit_not, BitNot),
     MX_UNARY(micro_to_bool, ToBool),
-    MX_ENTRY(Op::absolute, kind_i32, 0, unary<Absolute<I, U>>), MX_ENTRY(Op::absolute, kind_u32, 0, unary<Identity<U>>),
-    MX_ENTRY(Op::absolute, kind_i64, 0, unary<Absolute<L, W>>), MX_ENTRY(Op::absolute, kind_u64, 0, unary<Identity<W>>),
-    MX_ENTRY(Op::sign, kind_i32, 0, unary<Sign<I>>), MX_ENTRY(Op::sign, kind_u32, 0, unary<SignUnsigned<U>>),
-    MX_ENTRY(Op::sign, kind_i64, 0, unary<Sign<L>>), MX_ENTRY(Op::sign, kind_u64, 0, unary<SignUnsigned<W>>),
+    MX_ENTRY(Op::absolute, kind_i32, 0, unary<Absolute<I, U>>),
+    MX_ENTRY(Op::absolute, kind_u32, 0, unary<Identity<U>>),
+    MX_ENTRY(Op::absolute, kind_i64, 0, unary<Absolute<L, W>>),
+    MX_ENTRY(Op::absolute, kind_u64, 0, unary<Identity<W>>),
+    MX_ENTRY(Op::sign, kind_i32, 0, unary<Sign<I>>),
+    MX_ENTRY(Op::sign, kind_u32, 0, unary<SignUnsigned<U>>),
+    MX_ENTRY(Op::sign, kind_i64, 0, unary<Sign<L>>),
+    MX_ENTRY(Op::sign, kind_u64, 0, unary<SignUnsigned<W>>),
     MX_BY_LANE(floor_divide, kind_i32, int32_t, floor_divide<int32_t>),
     MX_BY_LANE(floor_divide, kind_u32, uint32_t, floor_divide<uint32_t>),
     MX_BY_LANE(floor_divide, kind_i64, int64_t, floor_divide64),

@@ -37,16 +37,16 @@ inline float modulo(float a, float b) {
   return (r < 0) != (b < 0) ? r + b : r;
 }
 
-// M. B. Giles, "Approximating the erfinv function", GPU Computing Gems (2011), single precision version, as the start of
-// Halley's iteration; erfc keeps the residual exact near +-1.
+// M. B. Giles, "Approximating the erfinv function", GPU Computing Gems (2011), single precision version, as the start
+// of Halley's iteration; erfc keeps the residual exact near +-1.
 inline double inverse_erf(double x) {
   const double a = fabs(x);
   if (!(a < 1)) return a == 1 ? x * HUGE_VAL : NAN;
   if (a == 0) return x;
   static const double central[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                   -0.00125372503, -0.00417768164, 0.246640727, 1.50140941};
+                                   -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
   static const double outer[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                                 -0.0076224613, 0.00943887047, 1.00167406, 2.83297682};
+                                 -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
   double w = -log((1 - a) * (1 + a));
   const bool is_central = w < 5;
   w = is_central ? w - 2.5 : ::sqrt(w) - 3;
@@ -66,11 +66,11 @@ inline double inverse_erf(double x) {
   return ::copysign(y, x);
 }
 
-#define MX_FUNCTION(name, call)                                          \
-  inline double name##_double(double x) { return call; }                 \
-  inline float name##_float(float v) {                                   \
-    const double x = v;                                                  \
-    return static_cast<float>(call);                                     \
+#define MX_FUNCTION(name, call)                          \
+  inline double name##_double(double x) { return call; } \
+  inline float name##_float(float v) {                   \
+    const double x = v;                                  \
+    return static_cast<float>(call);                     \
   }
 MX_FUNCTION(exp, exp(x))
 MX_FUNCTION(expm1, expm1(x))
@@ -95,11 +95,11 @@ MX_FUNCTION(erf, erf(x))
 MX_FUNCTION(erfinv, inverse_erf(x))
 MX_FUNCTION(sigmoid, reciprocal_exp_sum(x))
 
-#define MX_FUNCTION2(name, call)                                              \
-  inline double name##_double(double a, double b) { return call; }            \
-  inline float name##_float(float x, float y) {                               \
-    const double a = x, b = y;                                                \
-    return static_cast<float>(call);                                          \
+#define MX_FUNCTION2(name, call)                                   \
+  inline double name##_double(double a, double b) { return call; } \
+  inline float name##_float(float x, float y) {                    \
+    const double a = x, b = y;                                     \
+    return static_cast<float>(call);                               \
   }
 MX_FUNCTION2(arctan2, atan2(a, b))
 MX_FUNCTION2(logaddexp, log_add_exp(a, b))
@@ -143,21 +143,45 @@ inline float nextafter_half(float a, float b) {
 
 #define MX_DOUBLE(name) MX_ENTRY(Op::name, kind_f64, 0, by_lane<double, name##_double>)
 #define MX_BOTH(name) MX_ENTRY(Op::name, kind_f32, 0, by_lane<float, name##_float>), MX_DOUBLE(name)
-#define MX_DOUBLE2(name)                                                             \
-  MX_ENTRY(Op::name, kind_f64, form_am, by_lane2<double, name##_double, false>),     \
+#define MX_DOUBLE2(name)                                                         \
+  MX_ENTRY(Op::name, kind_f64, form_am, by_lane2<double, name##_double, false>), \
       MX_ENTRY(Op::name, kind_f64, form_ma, by_lane2<double, name##_double, true>)
-#define MX_FLOAT2(op, name, form)                                               \
-  MX_ENTRY(Op::op, kind_f32, form, by_lane2<float, name, false>),               \
+#define MX_FLOAT2(op, name, form)                                 \
+  MX_ENTRY(Op::op, kind_f32, form, by_lane2<float, name, false>), \
       MX_ENTRY(Op::op, kind_f32, (form) + 1, by_lane2<float, name, true>)
 #define MX_BOTH2(name) MX_FLOAT2(name, name##_float, form_am), MX_DOUBLE2(name)
 
 const Entry entries[] = {
-    MX_DOUBLE(exp), MX_DOUBLE(expm1), MX_DOUBLE(exp2), MX_DOUBLE(log), MX_DOUBLE(log2), MX_DOUBLE(log10), MX_DOUBLE(log1p),
-    MX_DOUBLE(sin), MX_DOUBLE(cos), MX_DOUBLE(tanh), MX_DOUBLE(erf), MX_DOUBLE(sigmoid),
-    MX_BOTH(tan), MX_BOTH(arcsin), MX_BOTH(arccos), MX_BOTH(arctan), MX_BOTH(sinh), MX_BOTH(cosh), MX_BOTH(arcsinh),
-    MX_BOTH(arccosh), MX_BOTH(arctanh), MX_BOTH(erfinv),
-    MX_DOUBLE2(power), MX_BOTH2(arctan2), MX_BOTH2(logaddexp), MX_BOTH2(hypot), MX_BOTH2(remainder), MX_BOTH2(nextafter),
-    MX_FLOAT2(nextafter, nextafter_half, nextafter_f16), MX_FLOAT2(nextafter, nextafter_brain, nextafter_bf16),
+    MX_DOUBLE(exp),
+    MX_DOUBLE(expm1),
+    MX_DOUBLE(exp2),
+    MX_DOUBLE(log),
+    MX_DOUBLE(log2),
+    MX_DOUBLE(log10),
+    MX_DOUBLE(log1p),
+    MX_DOUBLE(sin),
+    MX_DOUBLE(cos),
+    MX_DOUBLE(tanh),
+    MX_DOUBLE(erf),
+    MX_DOUBLE(sigmoid),
+    MX_BOTH(tan),
+    MX_BOTH(arcsin),
+    MX_BOTH(arccos),
+    MX_BOTH(arctan),
+    MX_BOTH(sinh),
+    MX_BOTH(cosh),
+    MX_BOTH(arcsinh),
+    MX_BOTH(arccosh),
+    MX_BOTH(arctanh),
+    MX_BOTH(erfinv),
+    MX_DOUBLE2(power),
+    MX_BOTH2(arctan2),
+    MX_BOTH2(logaddexp),
+    MX_BOTH2(hypot),
+    MX_BOTH2(remainder),
+    MX_BOTH2(nextafter),
+    MX_FLOAT2(nextafter, nextafter_half, nextafter_f16),
+    MX_FLOAT2(nextafter, nextafter_brain, nextafter_bf16),
 };
 
 }  // namespace

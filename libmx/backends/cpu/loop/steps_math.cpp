@@ -1,5 +1,5 @@
-// Vectorised float32 functions, at most 2 ulp off over the whole range, with the special values of C99. Compiled once per
-// instruction set level.
+// Vectorised float32 functions, at most 2 ulp off over the whole range, with the special values of C99. Compiled once
+// per instruction set level.
 //
 // Every step of a polynomial is written for all vectors of a group, since the compiler does not interleave by itself.
 // The coefficients are minimax fits (Lawson's reweighted least squares) to the functions named beside them, rounded to
@@ -96,7 +96,8 @@ struct Exp2 {
     MX_LANES n[i] = rint(x[i]);
     MX_LANES s[i] = x[i] - n[i];
     // 2^s = 1 + s P(s)
-    polynomial<N>(u, s, 1.5315447e-05f, 0.0001546762f, 0.0013333429f, 0.0096180355f, 0.05550411f, 0.2402265f, 0.6931472f, 1.f);
+    polynomial<N>(u, s, 1.5315447e-05f, 0.0001546762f, 0.0013333429f, 0.0096180355f, 0.05550411f, 0.2402265f,
+                  0.6931472f, 1.f);
     MX_LANES x[i] = scale(u[i], n[i]);
   }
 };
@@ -155,12 +156,13 @@ struct Erf {
   MX_INLINE static void f(F *x) {
     F a[N], z[N], u[N], e[N];
     MX_LANES z[i] = x[i] * x[i];
-    polynomial<N>(u, z, 7.853854e-05f, -0.00080101914f, 0.0051883273f, -0.026853811f, 0.112835854f, -0.37612626f, 0.12837917f);
+    polynomial<N>(u, z, 7.853854e-05f, -0.00080101914f, 0.0051883273f, -0.026853811f, 0.112835854f, -0.37612626f,
+                  0.12837917f);
     MX_LANES u[i] = madd(u[i], x[i], x[i]);
     MX_LANES a[i] = abs(x[i]);
     MX_LANES a[i] = smaller(F{} + 4.f, a[i]);
-    polynomial<N>(e, a, 9.105811e-08f, -2.2995642e-05f, 0.00044939877f, -0.004232371f, 0.025267022f, -0.10849651f, -0.63315654f,
-                  -1.1296073f, 0.00019370651f);
+    polynomial<N>(e, a, 9.105811e-08f, -2.2995642e-05f, 0.00044939877f, -0.004232371f, 0.025267022f, -0.10849651f,
+                  -0.63315654f, -1.1296073f, 0.00019370651f);
     exp_of<N>(e);
     MX_LANES e[i] = copysign(1.f - e[i], x[i]);
     MX_LANES x[i] = choose(a[i] < 1.f, u[i], e[i]);
@@ -181,8 +183,8 @@ MX_INLINE void reduce_log(const F *x, F *e, F *f) {
 template <int N>
 MX_INLINE void log_tail(const F *f, F *tail) {
   F z[N], p[N];
-  polynomial<N>(p, f, 0.06748783f, -0.1167937f, 0.11889244f, -0.12405093f, 0.14219353f, -0.16668014f, 0.20002128f, -0.2500001f,
-                0.33333313f);
+  polynomial<N>(p, f, 0.06748783f, -0.1167937f, 0.11889244f, -0.12405093f, 0.14219353f, -0.16668014f, 0.20002128f,
+                -0.2500001f, 0.33333313f);
   MX_LANES z[i] = f[i] * f[i];
   MX_LANES p[i] = p[i] * f[i];
   MX_LANES p[i] = p[i] * z[i];
@@ -424,11 +426,20 @@ void power(MX_STEP) {
 #define MX_GROUPED(op, O) MX_ENTRY(Op::op, kind_f32, 0, grouped<O, group>)
 
 const Entry entries[] = {
-    MX_GROUPED(exp, Exp), MX_GROUPED(exp2, Exp2), MX_GROUPED(expm1, Expm1), MX_GROUPED(sigmoid, Sigmoid),
-    MX_GROUPED(tanh, Tanh), MX_GROUPED(erf, Erf), MX_GROUPED(log, Log), MX_GROUPED(log2, Log2),
-    MX_GROUPED(log10, Log10), MX_GROUPED(log1p, Log1p),
-    MX_ENTRY(Op::sin, kind_f32, 0, trigonometric<Sin>), MX_ENTRY(Op::cos, kind_f32, 0, trigonometric<Cos>),
-    MX_ENTRY(Op::power, kind_f32, form_am, power<false>), MX_ENTRY(Op::power, kind_f32, form_ma, power<true>),
+    MX_GROUPED(exp, Exp),
+    MX_GROUPED(exp2, Exp2),
+    MX_GROUPED(expm1, Expm1),
+    MX_GROUPED(sigmoid, Sigmoid),
+    MX_GROUPED(tanh, Tanh),
+    MX_GROUPED(erf, Erf),
+    MX_GROUPED(log, Log),
+    MX_GROUPED(log2, Log2),
+    MX_GROUPED(log10, Log10),
+    MX_GROUPED(log1p, Log1p),
+    MX_ENTRY(Op::sin, kind_f32, 0, trigonometric<Sin>),
+    MX_ENTRY(Op::cos, kind_f32, 0, trigonometric<Cos>),
+    MX_ENTRY(Op::power, kind_f32, form_am, power<false>),
+    MX_ENTRY(Op::power, kind_f32, form_ma, power<true>),
 };
 
 }  // namespace

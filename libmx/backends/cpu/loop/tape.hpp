@@ -14,8 +14,26 @@
 
 namespace mx::loop {
 
-enum Kind : uint8_t { kind_f32, kind_i32, kind_u32, kind_f64, kind_i64, kind_u64, n_kinds };  // how a lane is computed with
-enum Storage : uint8_t { in_u8, in_i8, in_u16, in_i16, in_b32, in_b64, in_f16, in_bf16, n_storages };  // how memory holds it
+enum Kind : uint8_t {
+  kind_f32,
+  kind_i32,
+  kind_u32,
+  kind_f64,
+  kind_i64,
+  kind_u64,
+  n_kinds
+};  // how a lane is computed with
+enum Storage : uint8_t {
+  in_u8,
+  in_i8,
+  in_u16,
+  in_i16,
+  in_b32,
+  in_b64,
+  in_f16,
+  in_bf16,
+  n_storages
+};  // how memory holds it
 
 // Where the operands of a binary micro-op are: a in the accumulator (A) or in memory (M), b likewise or a scalar (S).
 enum Form : uint8_t { form_am, form_ma, form_as, form_sa, n_forms = 8 };
@@ -28,14 +46,14 @@ enum FmaForm : uint8_t { fma_product, fma_addend };
 // Micro-ops that are no instruction of the IR; they follow the instructions in the numbering.
 enum Micro : uint8_t {
   micro_get = static_cast<uint8_t>(Op::n_ops),  // form_am from memory, form_as a scalar; kind gives the lane width
-  micro_put,          // to memory, lane-sized
-  micro_put_stream,   // the same past the caches; aligned to a vector
-  micro_load,         // from memory of storage `form`
-  micro_store,        // to memory of storage `form`
-  micro_normalise,    // to the range of storage `form`: wrap a small integer, round a float32 to float16 or bfloat16
-  micro_index,        // the lane's position in the run times (p_mask != 0), plus the scalar
-  micro_to_bool,      // x != 0
-  micro_to_f32_odd,   // float64 to float32 rounded to odd, so that a second rounding to float16 or bfloat16 is exact
+  micro_put,                                    // to memory, lane-sized
+  micro_put_stream,                             // the same past the caches; aligned to a vector
+  micro_load,                                   // from memory of storage `form`
+  micro_store,                                  // to memory of storage `form`
+  micro_normalise,   // to the range of storage `form`: wrap a small integer, round a float32 to float16 or bfloat16
+  micro_index,       // the lane's position in the run times (p_mask != 0), plus the scalar
+  micro_to_bool,     // x != 0
+  micro_to_f32_odd,  // float64 to float32 rounded to odd, so that a second rounding to float16 or bfloat16 is exact
   micro_end,
   n_micros
 };
@@ -43,8 +61,8 @@ enum Micro : uint8_t {
 struct Step;
 using StepFn = void (*)();  // really void (*)(const Step *, int64_t offset, V, V, V, V, V, V, V, V)
 
-// An operand in memory is at p + (offset & p_mask), for narrower storage scaled; offset counts lane bytes since the start
-// of the run. A slot has mask 0. `scratch` is one block of memory for micro-ops that work lane by lane.
+// An operand in memory is at p + (offset & p_mask), for narrower storage scaled; offset counts lane bytes since the
+// start of the run. A slot has mask 0. `scratch` is one block of memory for micro-ops that work lane by lane.
 struct Step {
   StepFn fn;
   const char *p;
@@ -64,8 +82,19 @@ struct Entry {
 // Simple float32 steps that can be fused in pairs: the first takes p and s, the second q and t. Columns and rows are
 // the same list; get appears as a first step only.
 enum Simple : uint8_t {
-  simple_add_m, simple_add_s, simple_sub_m, simple_sub_s, simple_rsub_m, simple_rsub_s, simple_mul_m, simple_mul_s,
-  simple_max_s, simple_min_s, simple_get_m, n_simple, n_second = simple_get_m
+  simple_add_m,
+  simple_add_s,
+  simple_sub_m,
+  simple_sub_s,
+  simple_rsub_m,
+  simple_rsub_s,
+  simple_mul_m,
+  simple_mul_s,
+  simple_max_s,
+  simple_min_s,
+  simple_get_m,
+  n_simple,
+  n_second = simple_get_m
 };
 
 struct Part {
@@ -81,7 +110,7 @@ struct Level {
   // Copies n elements of 1 << log2_size bytes from a strided place to a dense one, and the reverse.
   void (*pack[4])(char *dense, const char *strided, int64_t stride, int64_t n);
   void (*unpack[4])(char *strided, const char *dense, int64_t stride, int64_t n);
-  void (*fence)();  // orders streamed stores
+  void (*fence)();                  // orders streamed stores
   const StepFn (*pairs)[n_second];  // [n_simple][n_second]
   const Part *const *parts;
   uint32_t n_parts;

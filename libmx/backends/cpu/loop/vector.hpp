@@ -1,6 +1,6 @@
 // The SIMD layer of the loop kernels: vectors as wide as the level's registers, written with the compiler's vector
-// extensions, and the few operations that need an intrinsic. Included only by the per-level sources; everything is in an
-// anonymous namespace so that no level can borrow another one's code.
+// extensions, and the few operations that need an intrinsic. Included only by the per-level sources; everything is in
+// an anonymous namespace so that no level can borrow another one's code.
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -86,36 +86,58 @@ inline T each_lane(T x, Fn fn) {
 inline F sqrt(F x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
 inline D sqrt(D x) { return _mm512_maskz_sqrt_pd(0xff, x); }
 template <int mode>
-inline F rounded(F x) { return _mm512_maskz_roundscale_ps(0xffff, x, mode); }
+inline F rounded(F x) {
+  return _mm512_maskz_roundscale_ps(0xffff, x, mode);
+}
 template <int mode>
-inline D rounded(D x) { return _mm512_maskz_roundscale_pd(0xff, x, mode); }
+inline D rounded(D x) {
+  return _mm512_maskz_roundscale_pd(0xff, x, mode);
+}
 #elif defined(__AVX2__)
 inline F sqrt(F x) { return _mm256_sqrt_ps(x); }
 inline D sqrt(D x) { return _mm256_sqrt_pd(x); }
 template <int mode>
-inline F rounded(F x) { return _mm256_round_ps(x, mode); }
+inline F rounded(F x) {
+  return _mm256_round_ps(x, mode);
+}
 template <int mode>
-inline D rounded(D x) { return _mm256_round_pd(x, mode); }
+inline D rounded(D x) {
+  return _mm256_round_pd(x, mode);
+}
 #elif defined(__SSE4_1__)
 inline F sqrt(F x) { return _mm_sqrt_ps(x); }
 inline D sqrt(D x) { return _mm_sqrt_pd(x); }
 template <int mode>
-inline F rounded(F x) { return _mm_round_ps(x, mode); }
+inline F rounded(F x) {
+  return _mm_round_ps(x, mode);
+}
 template <int mode>
-inline D rounded(D x) { return _mm_round_pd(x, mode); }
+inline D rounded(D x) {
+  return _mm_round_pd(x, mode);
+}
 #else
-inline F sqrt(F x) { return each_lane(x, [](float v) { return __builtin_sqrtf(v); }); }
-inline D sqrt(D x) { return each_lane(x, [](double v) { return __builtin_sqrt(v); }); }
+inline F sqrt(F x) {
+  return each_lane(x, [](float v) { return __builtin_sqrtf(v); });
+}
+inline D sqrt(D x) {
+  return each_lane(x, [](double v) { return __builtin_sqrt(v); });
+}
 template <int mode>
 inline F rounded(F x) {
   return each_lane(x, [](float v) {
-    return mode == 8 ? __builtin_rintf(v) : mode == 9 ? __builtin_floorf(v) : mode == 10 ? __builtin_ceilf(v) : __builtin_truncf(v);
+    return mode == 8    ? __builtin_rintf(v)
+           : mode == 9  ? __builtin_floorf(v)
+           : mode == 10 ? __builtin_ceilf(v)
+                        : __builtin_truncf(v);
   });
 }
 template <int mode>
 inline D rounded(D x) {
   return each_lane(x, [](double v) {
-    return mode == 8 ? __builtin_rint(v) : mode == 9 ? __builtin_floor(v) : mode == 10 ? __builtin_ceil(v) : __builtin_trunc(v);
+    return mode == 8    ? __builtin_rint(v)
+           : mode == 9  ? __builtin_floor(v)
+           : mode == 10 ? __builtin_ceil(v)
+                        : __builtin_trunc(v);
   });
 }
 #endif
@@ -138,13 +160,21 @@ inline D larger(D a, D b) { return a > b ? a : b; }
 
 // The immediates of roundps, exceptions off.
 template <class T>
-inline T rint(T x) { return rounded<8>(x); }
+inline T rint(T x) {
+  return rounded<8>(x);
+}
 template <class T>
-inline T floor(T x) { return rounded<9>(x); }
+inline T floor(T x) {
+  return rounded<9>(x);
+}
 template <class T>
-inline T ceil(T x) { return rounded<10>(x); }
+inline T ceil(T x) {
+  return rounded<10>(x);
+}
 template <class T>
-inline T trunc(T x) { return rounded<11>(x); }
+inline T trunc(T x) {
+  return rounded<11>(x);
+}
 
 // madd is for the inside of math functions: fused where the level has it. fused rounds once on every level.
 #if defined(__AVX512F__)
@@ -163,7 +193,8 @@ inline D madd(D a, D b, D c) { return a * b + c; }
 template <class T>
 inline T fused(T a, T b, T c) {
   if constexpr (has_fma) return madd(a, b, c);
-  for (size_t i = 0; i < sizeof(T) / sizeof a[0]; i++) a[i] = sizeof a[0] == 4 ? __builtin_fmaf(a[i], b[i], c[i]) : __builtin_fma(a[i], b[i], c[i]);
+  for (size_t i = 0; i < sizeof(T) / sizeof a[0]; i++)
+    a[i] = sizeof a[0] == 4 ? __builtin_fmaf(a[i], b[i], c[i]) : __builtin_fma(a[i], b[i], c[i]);
   return a;
 }
 

@@ -198,7 +198,8 @@ void Worker::span(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
     else if (row.access == Access::direct)
       point(patch, current_[patch.row] + (row.what == Row::index ? first : first << row.log2_size), -1, false);
     else
-      point(patch, row.what == Row::index ? current_[patch.row] : reinterpret_cast<intptr_t>(staging(patch.row)), 0, false);
+      point(patch, row.what == Row::index ? current_[patch.row] : reinterpret_cast<intptr_t>(staging(patch.row)), 0,
+            false);
   }
   for (const AccumulatorPatch &patch : accumulators_) {
     Step &step = tape_[patch.step];

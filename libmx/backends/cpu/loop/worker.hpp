@@ -49,7 +49,8 @@ class Worker {
   // The accumulators of the reductions: `node` holds those of reduction k at k * stride. If they move, each element of
   // the range has its own, the first one's at the start of the node; else all blocks share the first.
   void accumulate_into(char *node, int64_t stride, bool moves) noexcept;
-  // Executes the elements [first, first + n) of the inner range; the first one's accumulator is at `lanes`, in elements.
+  // Executes the elements [first, first + n) of the inner range; the first one's accumulator is at `lanes`, in
+  // elements.
   void run(int64_t first, int64_t n, int64_t lanes = 0);
 
   // Brings the elements [first, first + n) of the dense inputs towards the caches, `rows` middle positions ahead.
