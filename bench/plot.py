@@ -53,7 +53,7 @@ def draw(data: dict[str, Any], path: Path) -> None:
     axes.grid(axis="x", which="major", color="0.85")
     about = data["about"]
     axes.set_title(f"{about['cpu']}, {about['threads']} threads, {about['date']}", fontsize=9)
-    axes.legend(ncols=8, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.06 - 1 / max(1, len(rows))))
+    figure.legend(ncols=8, fontsize=8, loc="outside lower center")
     figure.savefig(path, dpi=110)
 
 
