@@ -3,7 +3,8 @@
  *
  *     embed model.safetensors 101 1996 4633 2003 8403 2651 1012 102
  *
- * Every array that is made goes into one list, which is freed at the end: the library keeps alive what it still needs. */
+ * Every array that is made goes into one list, which is freed at the end: the library keeps alive what it still needs.
+ */
 #include <math.h>
 #include <mx/mx.h>
 #include <stdarg.h>

@@ -84,7 +84,7 @@ MX_API MX_CHECK mx_status mx_eval(const mx_array *xs, size_t n_xs);
 /* Starts computing the arrays. */
 MX_API MX_CHECK mx_status mx_async_eval(const mx_array *xs, size_t n_xs);
 
-/* Computes the arrays on this thread if that takes about 20 us at most and nothing must be waited for; done_out tells. */
+/* Computes the arrays on this thread if that takes at most about 20 us and nothing must be waited for: *done_out. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_eval_inline(bool *done_out, const mx_array *xs, size_t n_xs);
 
 /* Waits for work that was started; TIMEOUT after timeout_ms. Starts it if need be. */

@@ -4,9 +4,10 @@
  *  2. A function that can fail returns mx_status and takes its out-parameters first; they are untouched on failure.
  *     Arrays of arguments come with their count: `const T *xs, size_t n_xs`. The stream is the last parameter of every
  *     op; NULL is the calling thread's default stream.
- *  3. Handles are opaque values in pointer-typed clothing: never dereference one. Who receives one through `out` owns it
- *     and closes it once with mx_<type>_free; mx_<type>_dup makes a second owner. Freeing NULL is fine, freeing twice is
- *     MX_ERROR_HANDLE. Freeing is legal in every state of the runtime and on every thread, and never waits.
+ *  3. Handles are opaque values in pointer-typed clothing: never dereference one. Who receives one through `out`
+ *     owns it and closes it once with mx_<type>_free; mx_<type>_dup makes a second owner. Freeing NULL is fine,
+ *     freeing twice is MX_ERROR_HANDLE. Freeing is legal in every state of the runtime and on every thread, and never
+ *     waits.
  *  4. Arguments are borrowed for the call. No pointer into an object is ever returned: getters copy out, data is read
  *     through a pin (mx/array.h).
  *  5. Errors: a status, and mx_error_message() for the words. Nothing here prints, exits or aborts. A failure of
@@ -14,7 +15,8 @@
  *  6. Callbacks are `fn, payload, destroy`, in that order. destroy(payload) runs exactly once, with no lock of the
  *     library held, also when the registration fails.
  *  7. Everything may be called from any thread at any time, unless the type says otherwise above its declaration.
- *  8. Option structs start with `uint32_t size` (sizeof of the struct); what is beyond `size`, and zero, is the default.
+ *  8. Option structs start with `uint32_t size` (sizeof of the struct); what is beyond `size`, and zero, is
+ *     the default.
  *  9. Nothing is stable before 1.0: the soname carries major.minor.
  * 10. MX_NOWAIT marks a function that never waits and is short: bindings may call it with an interpreter lock held.
  */

@@ -65,8 +65,8 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_function_set_capacity(mx_function x, uint
 /* The counters. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_function_stats(mx_function_info *info_out, mx_function x);
 
-/* Opens a call with these arguments. `key` is any sequence of bytes that tells traces apart beyond the arguments' dtypes
- * and shapes; it is compared byte by byte. RECURSION beyond 64 nested traces on this thread. */
+/* Opens a call with these arguments. `key` is any sequence of bytes that tells traces apart beyond the arguments'
+ * dtypes and shapes; it is compared byte by byte. RECURSION beyond 64 nested traces on this thread. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_call_begin(mx_call *out, mx_call_state *state_out, mx_function f,
                                                   const mx_array *inputs, size_t n_inputs, const void *key,
                                                   size_t n_key);
@@ -74,8 +74,8 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_call_begin(mx_call *out, mx_call_state *s
 /* The placeholders to run the function on, as many as arguments; only in the state TRACE. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_call_inputs(mx_array *outs, size_t cap, size_t *n_outs_out, mx_call x);
 
-/* Ends the trace: lowers what the function returned and publishes it under the call's signature, unless the function was
- * erased meanwhile (then it stays private to this call) or another thread published first (then that one is taken).
+/* Ends the trace: lowers what the function returned and publishes it under the call's signature, unless the function
+ * was erased meanwhile (then it stays private to this call) or another thread published first (then that one is taken).
  * `host_tag` comes back from every later hit. WRONG_THREAD on another thread than began the call. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_call_commit(mx_call x, const mx_array *outputs, size_t n_outputs,
                                                    uint64_t host_tag);

@@ -330,7 +330,7 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_var(mx_array *out, mx_array a, const int6
 MX_API MX_NOWAIT MX_CHECK mx_status mx_std(mx_array *out, mx_array a, const int64_t *MX_OPTIONAL axes, size_t n_axes,
                                            bool keepdims, int64_t ddof, mx_stream MX_OPTIONAL stream);
 
-/* log(sum(exp(a))) without overflow, inexact. SHAPE over nothing. */
+/* log(sum(exp(a))) without overflow, inexact; minus infinity over nothing. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_logsumexp(mx_array *out, mx_array a, const int64_t *MX_OPTIONAL axes,
                                                  size_t n_axes, bool keepdims, mx_stream MX_OPTIONAL stream);
 

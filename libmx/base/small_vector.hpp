@@ -101,7 +101,9 @@ class SmallVector {
     std::move(begin() + at + 1, end(), begin() + at);
     pop_back();
   }
-  bool operator==(const SmallVector &other) const noexcept { return std::equal(begin(), end(), other.begin(), other.end()); }
+  bool operator==(const SmallVector &other) const noexcept {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
 
  private:
   T *inside() noexcept { return reinterpret_cast<T *>(inline_); }

@@ -34,10 +34,10 @@ struct Extent {
   int64_t low = 0, high = 0;
 };
 Extent extent(const Spec &spec, const Dims &strides, const char *function) {
+  if (element_count(spec.shape) == 0) return {};
   Extent e;
   for (size_t i = 0; i < strides.size(); i++) {
     int64_t reach;
-    if (spec.shape[i] == 0) return {};
     if (__builtin_mul_overflow(strides[i], spec.shape[i] - 1, &reach) ||
         __builtin_add_overflow(reach < 0 ? e.low : e.high, reach, reach < 0 ? &e.low : &e.high))
       fail(MX_ERROR_OVERFLOW, "%s: the strides reach too far", function);

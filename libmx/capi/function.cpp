@@ -1,8 +1,9 @@
 // mx/function.h: the compile protocol, and the callback form on top of it.
+#include "compile/function.hpp"
+
 #include <string_view>
 
 #include "capi.h"
-#include "compile/function.hpp"
 #include "core/handle.hpp"
 
 namespace mx::capi {

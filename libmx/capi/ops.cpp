@@ -11,12 +11,13 @@ namespace mx::capi {
 #define UNARY(name, builder) \
   Ref<Array> name(Array &a, Stream *stream) { return wrap(ops::builder(a.value(), share(stream))); }
 #define X(name) UNARY(name, name)
+// clang-format off
 UNARY(abs, absolute)
-X(sign)
-X(negative) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos)
-    X(tan) X(arcsin) X(arccos) X(arctan) X(sinh) X(cosh) X(tanh) X(arcsinh) X(arccosh) X(arctanh) X(degrees) X(radians)
-        X(erf) X(erfinv) X(sigmoid) X(floor) X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite) X(isposinf) X(isneginf)
-            X(conjugate) X(real) X(imag) X(logical_not) X(bitwise_invert) X(stop_gradient) X(to_fp8)
+X(sign) X(negative) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin)
+X(cos) X(tan) X(arcsin) X(arccos) X(arctan) X(sinh) X(cosh) X(tanh) X(arcsinh) X(arccosh) X(arctanh) X(degrees)
+X(radians) X(erf) X(erfinv) X(sigmoid) X(floor) X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite) X(isposinf) X(isneginf)
+X(conjugate) X(real) X(imag) X(logical_not) X(bitwise_invert) X(stop_gradient) X(to_fp8)
+// clang-format on
 #undef X
 #undef UNARY
 
@@ -38,9 +39,10 @@ Ref<Array> from_fp8(Array &a, mx_dtype dtype, Stream *stream) {
 
 #define X(name) \
   Ref<Array> name(Array &a, Array &b, Stream *stream) { return wrap(ops::name(a.value(), b.value(), share(stream))); }
+// clang-format off
 MX_BINARY(X)
-X(matmul)
-X(inner) X(outer) X(kron)
+X(matmul) X(inner) X(outer) X(kron)
+// clang-format on
 #undef X
 
     void divmod(Ref<Array> *quotient_out, Ref<Array> *remainder_out, Array &a, Array &b, Stream *stream) {

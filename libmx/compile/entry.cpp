@@ -51,28 +51,27 @@ SmallVector<Spec, 1> Entry::output_specs(std::span<const Value> inputs) const {
   return specs;
 }
 
-std::shared_ptr<const lower::Program> Entry::find(std::span<const Output> inputs) {
+std::shared_ptr<const lower::Program> Entry::find(const Arguments &arguments) {
   const auto fits = [&](const Variant &v) {
     for (size_t i = 0; i < v.specs.size(); i++)
-      if (!(v.specs[i].shape == inputs[i].spec.shape) || !(v.strides[i] == inputs[i].layout.strides)) return false;
+      if (!(v.specs[i].shape == arguments[i].first->shape) || !(v.strides[i] == *arguments[i].second)) return false;
     return true;
   };
-  Lock &lock = lock_for(LockRank::functions, this);
-  lock.lock();
+  const std::lock_guard guard(lock_for(LockRank::functions, this));
   const auto it = std::find_if(variants_.begin(), variants_.end(), fits);
-  std::shared_ptr<const lower::Program> program = it == variants_.end() ? nullptr : it->program;
-  if (program && it != variants_.begin()) std::rotate(variants_.begin(), it, it + 1);
-  lock.unlock();
+  if (it == variants_.end()) return {};
+  std::shared_ptr<const lower::Program> program = it->program;
+  if (it != variants_.begin()) std::rotate(variants_.begin(), it, it + 1);
   return program;
 }
 
-std::shared_ptr<const lower::Program> Entry::lower_for(std::span<const Output> inputs) const {
+std::shared_ptr<const lower::Program> Entry::lower_for(const Arguments &arguments) const {
   lower::Graph graph = traced_.graph;
   bool same = true;
   for (size_t i = 0; i < n_arguments(); i++) {
-    same &= graph.nodes[i].specs[0] == inputs[i].spec;
-    graph.nodes[i].specs[0] = inputs[i].spec;
-    graph.leaves[i] = inputs[i].layout;
+    same &= graph.nodes[i].specs[0] == *arguments[i].first;
+    graph.nodes[i].specs[0] = *arguments[i].first;
+    graph.leaves[i].strides = *arguments[i].second;
   }
   for (size_t i = 0; i < traced_.constants.size(); i++) {
     const Value &constant = traced_.constants[i];
@@ -82,60 +81,62 @@ std::shared_ptr<const lower::Program> Entry::lower_for(std::span<const Output> i
   return std::make_shared<const lower::Program>(lower::lower(std::move(graph)));
 }
 
-std::shared_ptr<const lower::Program> Entry::program_for(std::span<const Output> inputs) {
-  if (auto program = find(inputs)) return program;
+std::shared_ptr<const lower::Program> Entry::program_for(const Arguments &arguments) {
+  if (auto program = find(arguments)) return program;
   Variant variant;
-  variant.program = lower_for(inputs);  // two threads may both lower: no one waits, one copy stays
+  variant.program = lower_for(arguments);  // two threads may both lower: no one waits, one copy stays
   for (size_t i = 0; i < n_arguments(); i++) {
-    variant.specs.push_back(inputs[i].spec);
-    variant.strides.push_back(inputs[i].layout.strides);
+    variant.specs.push_back(*arguments[i].first);
+    variant.strides.push_back(*arguments[i].second);
   }
   auto program = variant.program;
   Variant evicted;
-  Lock &lock = lock_for(LockRank::functions, this);
-  lock.lock();
+  const std::lock_guard guard(lock_for(LockRank::functions, this));
   variants_.insert(variants_.begin(), std::move(variant));  // within the reserved capacity
   if (variants_.size() > max_variants) {
     evicted = std::move(variants_.back());
     variants_.pop_back();
   }
-  lock.unlock();
   return program;
 }
 
-std::vector<Output> Entry::run(std::vector<Output> inputs) {
-  const auto program = program_for(inputs);
-  std::vector<lower::Leaf> leaves;
-  leaves.reserve(traced_.graph.leaves.size());
-  for (size_t i = 0; i < n_arguments(); i++)
-    leaves.push_back({std::move(inputs[i].buffer), inputs[i].layout.offset});
-  for (const Value &constant : traced_.constants) {
-    const Output &output = constant.node->output(constant.index);
-    leaves.push_back({output.buffer, output.layout.offset});
+std::shared_ptr<const lower::Program> Entry::program_for(std::span<const Value> inputs) {
+  Arguments arguments;
+  for (size_t i = 0; i < n_arguments(); i++) {
+    const Output &output = inputs[i].node->output(inputs[i].index);
+    arguments.emplace_back(&output.spec, &output.layout.strides);
   }
-  inputs.clear();
-  return program->run(std::move(leaves));
+  return program_for(arguments);
 }
 
-int64_t Entry::estimate_ns(std::span<const Output> inputs) { return program_for(inputs)->estimate_ns; }
+std::vector<lower::Leaf> Entry::leaves(std::span<const Value> inputs) {
+  std::vector<lower::Leaf> leaves;
+  leaves.reserve(traced_.graph.leaves.size());
+  const auto add = [&](const Value &value) {
+    const Output &output = value.node->output(value.index);
+    leaves.push_back({output.buffer, output.layout.offset});
+  };
+  for (const Value &input : inputs.first(n_arguments())) add(input);
+  for (const Value &constant : traced_.constants) add(constant);
+  return leaves;
+}
 
 void Entry::prepare(std::span<const Value> inputs) {
   for (const Value &constant : traced_.constants)
     if (constant.node->state() != NodeState::done) return;
-  std::vector<Output> outputs;
+  Arguments arguments;
+  SmallVector<Dims, 4> made;
+  made.reserve(n_arguments());
+  const auto add = [&](const Spec &spec, const Dims *strides) {
+    if (!strides) strides = &made.emplace_back(row_major(spec.shape, itemsize(spec.dtype)));
+    arguments.emplace_back(&spec, strides);
+  };
   for (const Value &input : inputs) {
-    Output output;
-    output.spec = spec_of(input);
-    output.layout.strides = input.node->state() == NodeState::done
-                                ? input.node->output(input.index).layout.strides
-                                : row_major(output.spec.shape, itemsize(output.spec.dtype));
-    outputs.push_back(std::move(output));
+    const bool done = input.node->state() == NodeState::done;
+    add(spec_of(input), done ? &input.node->output(input.index).layout.strides : nullptr);
   }
-  for (uint32_t i = 0; i < traced_.n_keys; i++) {
-    const Spec &spec = traced_.graph.nodes[traced_.n_inputs + i].specs[0];
-    outputs.push_back({spec, {row_major(spec.shape, itemsize(spec.dtype)), 0}, {}});
-  }
-  program_for(outputs);
+  for (uint32_t i = 0; i < traced_.n_keys; i++) add(traced_.graph.nodes[traced_.n_inputs + i].specs[0], nullptr);
+  program_for(arguments);
 }
 
 int64_t Entry::constant_bytes() const noexcept {

@@ -17,8 +17,8 @@ class Entry final : public Callable {
   // A lazy call: one node that computes all outputs. Draws the thread's random keys that the entry wants.
   SmallVector<Value, 4> call(std::span<const Value> inputs, Ref<Stream> stream);
 
-  std::vector<Output> run(std::vector<Output> inputs) override;
-  int64_t estimate_ns(std::span<const Output> inputs) override;
+  std::shared_ptr<const lower::Program> program_for(std::span<const Value> inputs) override;
+  std::vector<lower::Leaf> leaves(std::span<const Value> inputs) override;
 
   // Lowers for these inputs ahead of the first run.
   void prepare(std::span<const Value> inputs);
@@ -33,9 +33,10 @@ class Entry final : public Callable {
     std::shared_ptr<const lower::Program> program;
   };
   ~Entry() override = default;
-  std::shared_ptr<const lower::Program> program_for(std::span<const Output> inputs);
-  std::shared_ptr<const lower::Program> find(std::span<const Output> inputs);
-  std::shared_ptr<const lower::Program> lower_for(std::span<const Output> inputs) const;
+  using Arguments = SmallVector<std::pair<const Spec *, const Dims *>, 8>;  // of each the spec and the strides
+  std::shared_ptr<const lower::Program> program_for(const Arguments &arguments);
+  std::shared_ptr<const lower::Program> find(const Arguments &arguments);
+  std::shared_ptr<const lower::Program> lower_for(const Arguments &arguments) const;
   SmallVector<Spec, 1> output_specs(std::span<const Value> inputs) const;
   uint32_t n_arguments() const noexcept { return traced_.n_inputs + traced_.n_keys; }
 

@@ -1,5 +1,5 @@
-// Slots live in chunks that are never freed; a free slot waits on a lock-free stack. A slot's state counts the calls that
-// use its object right now, so closing a handle on one thread never pulls the object from under another.
+// Slots live in chunks that are never freed; a free slot waits on a lock-free stack. A slot's state counts the calls
+// that use its object right now, so closing a handle on one thread never pulls the object from under another.
 #include "core/handle.hpp"
 
 #include <atomic>
@@ -11,7 +11,8 @@
 namespace mx {
 namespace {
 
-// state = generation << 32 | live << 31 | pins. Whoever brings it to "not live, no pins" recycles the slot.
+// state = tag << 56 | generation << 32 | live << 31 | pins; its upper half is that of the handle. Whoever brings it to
+// "not live, no pins" recycles the slot.
 constexpr uint64_t live_bit = uint64_t{1} << 31;
 constexpr uint32_t chunk_size = 4096, n_chunks = 16384, generations = 1u << 24;
 
@@ -94,14 +95,14 @@ uint64_t update(uint64_t handle, Tag tag, Change change) noexcept {
   std::atomic<uint64_t> &state = chunk[slot % chunk_size].state;
   uint64_t s = state.load(std::memory_order_acquire);
   do {
-    if (!(s & live_bit) || s >> 32 != (handle >> 32) % generations) return 0;
+    if (!(s & live_bit) || s >> 32 != handle >> 32) return 0;
   } while (!state.compare_exchange_weak(s, change(s), std::memory_order_acq_rel));
   return s;
 }
 
 [[noreturn]] void not_live(uint64_t handle, Tag tag) {
-  static constexpr const char *names[n_tags] = {"?", "array", "pin", "stream", "event", "function", "call",
-                                                 "client", "archive"};
+  static constexpr const char *names[n_tags] = {"?",        "array", "pin",    "stream", "event",
+                                                "function", "call",  "client", "archive"};
   const auto kind = static_cast<uint8_t>(tag);
   const char *name = kind < n_tags && names[kind] ? names[kind] : "?";
   fail(MX_ERROR_HANDLE, "0x%llx is not a live handle of type mx_%s", static_cast<unsigned long long>(handle), name);
@@ -115,9 +116,10 @@ uint64_t open_handle(Object *adopted, Tag tag) {
   Slot &s = slot_at(slot);
   s.object = object.detach();
   const uint64_t generation = s.state.load(std::memory_order_relaxed) >> 32;
-  s.state.store(generation << 32 | live_bit, std::memory_order_release);
+  const uint64_t upper = static_cast<uint64_t>(tag) << 56 | generation << 32;
+  s.state.store(upper | live_bit, std::memory_order_release);
   table().live[static_cast<int>(tag)].fetch_add(1, std::memory_order_relaxed);
-  return static_cast<uint64_t>(tag) << 56 | generation << 32 | slot;
+  return upper | slot;
 }
 
 void close_handle(uint64_t handle, Tag tag) {

@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t state_bits = 3;
 
-// A lock bit inside an atomic word: bits 2.. hold the generation of the holder plus one. A holder of an older generation
-// is a thread that a fork left behind: it will never come back, so its lock is free.
+// A lock bit inside an atomic word: bits 2.. hold the generation of the holder plus one. A holder of an older
+// generation is a thread that a fork left behind: it will never come back, so its lock is free.
 void lock_word(std::atomic<uint32_t> &word) noexcept {
   const uint32_t mine = (current_epoch().generation + 1) << 2;
   uint32_t seen = word.load(std::memory_order_relaxed);
@@ -24,9 +24,7 @@ void lock_word(std::atomic<uint32_t> &word) noexcept {
   }
 }
 
-void unlock_word(std::atomic<uint32_t> &word, uint32_t state) noexcept {
-  word.store(state, std::memory_order_release);
-}
+void unlock_word(std::atomic<uint32_t> &word, uint32_t state) noexcept { word.store(state, std::memory_order_release); }
 
 thread_local Node *dead = nullptr;
 thread_local bool burying = false;
@@ -108,6 +106,19 @@ void Node::finish(std::span<Output> results) noexcept {
   }
   event = std::move(event_);
   guard.set(NodeState::done);
+}
+
+bool Node::publish(std::span<Output> results) noexcept {
+  SmallVector<Value, 2> inputs;
+  Guard guard(*this);  // declared last: unlocks before the inputs are dropped
+  if (guard.state() != NodeState::lazy) return false;
+  for (uint32_t i = 0; i < n_outputs; i++) {
+    outputs_[i].layout = std::move(results[i].layout);
+    outputs_[i].buffer = std::move(results[i].buffer);
+  }
+  inputs = std::move(inputs_);
+  guard.set(NodeState::done);
+  return true;
 }
 
 void Node::abandon() noexcept {

@@ -39,9 +39,9 @@ class Node final : public Object {
   const OpCode op;
   const Attrs attrs;
   const uint32_t n_outputs;
-  const Ref<Stream> stream;    // null: the default stream of whoever evaluates
+  const Ref<Stream> stream;  // null: the default stream of whoever evaluates
   const Ref<Object> payload;
-  Ref<Trace> trace;            // the innermost trace it derives from, null outside; set before it is shared
+  Ref<Trace> trace;  // the innermost trace it derives from, null outside; set before it is shared
 
   NodeState state() const noexcept { return static_cast<NodeState>(word_.load(std::memory_order_acquire) & 3); }
   const Spec &spec(uint32_t i = 0) const noexcept { return outputs_[i].spec; }
@@ -61,6 +61,8 @@ class Node final : public Object {
   bool claim(const Ref<Event> &event, SmallVector<Value, 2> &inputs) noexcept;
   // pending -> done; takes the layouts and buffers.
   void finish(std::span<Output> results) noexcept;
+  // lazy -> done, in one step; false if somebody else was first.
+  bool publish(std::span<Output> results) noexcept;
   // pending -> failed; the event holds why.
   void abandon() noexcept;
 
@@ -93,8 +95,8 @@ class Array final : public Object {
  public:
   static constexpr Tag tag = Tag::array;
   explicit Array(Value value);
-  Value value() const noexcept;        // a copy, under a lock
-  void assign(Value value) noexcept;   // atomically
+  Value value() const noexcept;       // a copy, under a lock
+  void assign(Value value) noexcept;  // atomically
   Spec spec() const { return spec_of(value()); }
 
  private:

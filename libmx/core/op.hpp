@@ -42,8 +42,8 @@ struct OpInfo {
   const char *name;
   OpKind kind;
   const char *schema;
-  // Appends the specs of the outputs; throws Error (SHAPE, DTYPE, AXIS ...) that names the op and both shapes. Must work
-  // for any input shapes: a shapeless trace is replayed through it.
+  // Appends the specs of the outputs; throws Error (SHAPE, DTYPE, AXIS ...) that names the op and both shapes. Must
+  // work for any input shapes: a shapeless trace is replayed through it.
   void (*infer)(const Attrs &, std::span<const Spec *const> in, SmallVector<Spec, 1> &out);
   // view ops: the layout of the output on the input's buffer; false if a copy is needed. nullptr for other ops.
   bool (*view)(const Attrs &, const Spec &in, const Layout &layout, const Spec &out, Layout &view);

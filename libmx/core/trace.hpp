@@ -1,5 +1,5 @@
-// Traces: what is open while a host runs a function on placeholders. State is per thread and per open call, so evaluating
-// on another thread is unaffected. A node is a tracer only while its trace is open on the calling thread.
+// Traces: what is open while a host runs a function on placeholders. State is per thread and per open call, so
+// evaluating on another thread is unaffected. A node is a tracer only while its trace is open on the calling thread.
 #pragma once
 #include <atomic>
 

@@ -1,18 +1,20 @@
-// What a compiled_call node carries as its payload: something that computes outputs from inputs. compile/ implements it,
-// so that evaluation need not know about entries.
+// What a compiled_call node carries as its payload: something that has a program for its inputs. compile/ implements it, so
+// that evaluation need not know about entries.
 #pragma once
+#include <span>
 #include <vector>
 
-#include "core/output.hpp"
+#include "core/node.hpp"
+#include "lower/program.hpp"
 
 namespace mx {
 
 class Callable : public Object {
  public:
-  // Computes all outputs. Takes over the inputs' references. Throws what kernels throw.
-  virtual std::vector<Output> run(std::vector<Output> inputs) = 0;
-  // Roughly, on one thread.
-  virtual int64_t estimate_ns(std::span<const Output> inputs) = 0;
+  // The program for inputs that all have their values, and what it wants beside them: constants of the callable.
+  virtual std::shared_ptr<const lower::Program> program_for(std::span<const Value> inputs) = 0;
+  // The leaves of that program. `inputs` may hold more values than it reads.
+  virtual std::vector<lower::Leaf> leaves(std::span<const Value> inputs) = 0;
 };
 
 }  // namespace mx

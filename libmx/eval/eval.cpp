@@ -48,10 +48,7 @@ bool start(std::span<const Value> values, size_t max_nodes) {
   while (!done(values)) {
     if (values.size() == 1) {
       require_running();
-      if (Ref<evaluation::RegionTask> task = evaluation::RegionTask::claim_lone(values[0].node)) {
-        submit(std::move(task));
-        break;
-      }
+      if (evaluation::run_here(values[0].node)) break;
     }
     evaluation::Walk walk;
     if (!evaluation::walk(values, max_nodes, walk)) return false;

@@ -36,9 +36,21 @@ Cache &cache() noexcept {
 class Encoder {
  public:
   explicit Encoder(const lower::Graph &graph) {
-    for (const lower::GraphNode &node : graph.nodes) node.leaf ? add_leaf(graph, node) : add_node(node);
+    for (const lower::GraphNode &node : graph.nodes) {
+      if (node.leaf) {
+        add_leaf(node.specs[0], graph.leaves[node.leaf_index].strides);
+        continue;
+      }
+      add_node(node.op, node.inputs.size(), node.attrs);
+      for (lower::Edge e : node.inputs) put(e);
+    }
     put(static_cast<int64_t>(graph.outputs.size()));
     for (lower::Edge e : graph.outputs) put(e);
+  }
+  // As the graph of one node over its inputs, but shorter: it begins with a node, not with a leaf.
+  Encoder(const Node &node, std::span<const Value> inputs) {
+    add_node(node.op, inputs.size(), node.attrs);
+    for (const Value &input : inputs) add_leaf(spec_of(input), input.node->output(input.index).layout.strides);
   }
   std::string_view key() const noexcept { return {bytes_.data(), bytes_.size()}; }
 
@@ -48,21 +60,50 @@ class Encoder {
   void put(std::span<const int64_t> list) {
     bytes_.append(reinterpret_cast<const char *>(list.data()), list.size_bytes());
   }
-  void add_leaf(const lower::Graph &graph, const lower::GraphNode &node) {
-    const Spec &spec = node.specs[0];
-    put(-1 - static_cast<int64_t>(spec.dtype));
-    put(static_cast<int64_t>(spec.shape.size()));
+  void add_leaf(const Spec &spec, const Dims &strides) {
+    put(-1 - static_cast<int64_t>(spec.dtype) - (static_cast<int64_t>(spec.shape.size()) << 8));
     put(spec.shape);
-    put(graph.leaves[node.leaf_index].strides);
+    put(strides);
   }
-  void add_node(const lower::GraphNode &node) {
-    put(static_cast<int64_t>(node.op) << 48 | static_cast<int64_t>(node.inputs.size()) << 24 |
-        static_cast<int64_t>(node.attrs.words().size()));
-    for (lower::Edge e : node.inputs) put(e);
-    put(node.attrs.words());
+  void add_node(OpCode op, size_t n_inputs, const Attrs &attrs) {
+    put(static_cast<int64_t>(op) << 48 | static_cast<int64_t>(n_inputs) << 24 |
+        static_cast<int64_t>(attrs.words().size()));
+    put(attrs.words());
   }
   SmallVector<char, 512> bytes_;
 };
+
+std::shared_ptr<const lower::Program> find(std::string_view key) {
+  Cache &c = cache();
+  const std::lock_guard guard(lock_for(LockRank::functions, &c));
+  const auto it = c.table.find(key);
+  if (it == c.table.end()) return {};
+  it->second.used = ++c.tick;
+  return it->second.program;
+}
+
+std::shared_ptr<const lower::Program> lower_now(lower::Graph graph) {
+  return std::make_shared<const lower::Program>(lower::lower(std::move(graph)));
+}
+
+lower::Graph lone_graph(const Node &node, std::span<const Value> inputs) {
+  lower::Graph graph;
+  graph.nodes.reserve(inputs.size() + 1);
+  lower::GraphNode copy;
+  for (const Value &input : inputs) {
+    copy.inputs.push_back({graph.add_leaf(spec_of(input)), 0});
+    graph.leaves.back() = input.node->output(input.index).layout;
+  }
+  copy.op = node.op;
+  copy.attrs = node.attrs;
+  copy.payload = node.payload;
+  for (uint32_t k = 0; k < node.n_outputs; k++) {
+    copy.specs.push_back(node.spec(k));
+    graph.outputs.push_back({static_cast<uint32_t>(inputs.size()), k});
+  }
+  graph.nodes.push_back(std::move(copy));
+  return graph;
+}
 
 bool worth_keeping(const lower::Graph &graph) noexcept {
   if (graph.nodes.size() > max_nodes) return false;
@@ -83,30 +124,31 @@ void shrink(Cache &c, std::vector<Table::node_type> &dropped) {
   }
 }
 
+std::shared_ptr<const lower::Program> keep(std::string_view key, std::shared_ptr<const lower::Program> program) {
+  Table fresh;  // what is made and what goes is allocated and freed outside the lock
+  std::vector<Table::node_type> dropped;
+  fresh.emplace(std::string(key), Row{program, 0});
+  Cache &c = cache();
+  const std::lock_guard guard(lock_for(LockRank::functions, &c));
+  if (c.table.size() >= max_programs) shrink(c, dropped);
+  c.table.insert(fresh.extract(fresh.begin())).position->second.used = ++c.tick;
+  return program;
+}
+
 }  // namespace
 
 std::shared_ptr<const lower::Program> program_for(lower::Graph graph) {
-  if (!worth_keeping(graph)) return std::make_shared<const lower::Program>(lower::lower(std::move(graph)));
+  if (!worth_keeping(graph)) return lower_now(std::move(graph));
   const Encoder encoder(graph);
-  Cache &c = cache();
-  Lock &lock = lock_for(LockRank::functions, &c);
-  {
-    const std::lock_guard guard(lock);
-    const auto it = c.table.find(encoder.key());
-    if (it != c.table.end()) {
-      it->second.used = ++c.tick;
-      return it->second.program;
-    }
-  }
-  auto program = std::make_shared<const lower::Program>(lower::lower(std::move(graph)));
-  Table fresh;
-  std::vector<Table::node_type> dropped;
-  fresh.emplace(std::string(encoder.key()), Row{program, 0});
-  const std::lock_guard guard(lock);
-  if (c.table.size() >= max_programs) shrink(c, dropped);
-  auto result = c.table.insert(fresh.extract(fresh.begin()));
-  result.position->second.used = ++c.tick;
-  return program;
+  if (auto program = find(encoder.key())) return program;
+  return keep(encoder.key(), lower_now(std::move(graph)));
+}
+
+std::shared_ptr<const lower::Program> program_for(const Node &node, std::span<const Value> inputs) {
+  if (node.payload) return lower_now(lone_graph(node, inputs));
+  const Encoder encoder(node, inputs);
+  if (auto program = find(encoder.key())) return program;
+  return keep(encoder.key(), lower_now(lone_graph(node, inputs)));
 }
 
 }  // namespace mx::evaluation

@@ -13,34 +13,38 @@ namespace {
 // Larger graphs are lowered on the stream, not on the thread that asked.
 constexpr size_t lower_now_nodes = 256;
 
+std::vector<lower::Leaf> leaves_of(std::span<const Value> values) {
+  std::vector<lower::Leaf> leaves;
+  leaves.reserve(values.size());
+  for (const Value &value : values) {
+    const Output &output = value.node->output(value.index);
+    leaves.push_back({output.buffer, output.layout.offset});
+  }
+  return leaves;
+}
+
 // A fused region.
 class GraphTask final : public RegionTask {
  public:
   lower::Graph graph;
-  std::vector<Value> &leaves() noexcept { return leaves_; }
 
   void prepare() override {
     if (graph.nodes.size() > lower_now_nodes || !leaves_done()) return;
-    lower_now(leaves_);
+    lower_now();
     small = program_->estimate_ns <= inline_ns;
   }
 
  private:
-  void lower_now(std::span<const Value> leaves) {
+  void lower_now() {
     for (size_t i = 0; i < leaves.size(); i++) graph.leaves[i] = leaves[i].node->output(leaves[i].index).layout;
     program_ = program_for(std::move(graph));
   }
 
-  std::vector<Output> compute(std::vector<Value> leaves) override {
-    if (!program_) lower_now(leaves);
-    std::vector<lower::Leaf> buffers;
-    buffers.reserve(leaves.size());
-    for (const Value &leaf : leaves) {
-      const Output &output = leaf.node->output(leaf.index);
-      buffers.push_back({output.buffer, output.layout.offset});
-    }
+  std::vector<Output> compute() override {
+    if (!program_) lower_now();
+    std::vector<lower::Leaf> memory = leaves_of(leaves);
     leaves.clear();  // a leaf that nobody else holds gives up its buffer
-    return program_->run(std::move(buffers));
+    return program_->run(std::move(memory));
   }
 
   std::shared_ptr<const lower::Program> program_;
@@ -50,27 +54,23 @@ class GraphTask final : public RegionTask {
 class CallTask final : public RegionTask {
  public:
   explicit CallTask(const Node &call) : callable_(Ref<Callable>::share(static_cast<Callable *>(call.payload.get()))) {}
-  std::vector<Value> &leaves() noexcept { return leaves_; }
 
   void prepare() override {
-    if (leaves_done()) small = callable_->estimate_ns(inputs(leaves_)) <= inline_ns;
+    if (!leaves_done()) return;
+    program_ = callable_->program_for(leaves);
+    small = program_->estimate_ns <= inline_ns;
   }
 
  private:
-  static std::vector<Output> inputs(std::span<const Value> leaves) {
-    std::vector<Output> inputs;
-    inputs.reserve(leaves.size());
-    for (const Value &leaf : leaves) inputs.push_back(leaf.node->output(leaf.index));
-    return inputs;
-  }
-
-  std::vector<Output> compute(std::vector<Value> leaves) override {
-    std::vector<Output> in = inputs(leaves);
+  std::vector<Output> compute() override {
+    if (!program_) program_ = callable_->program_for(leaves);
+    std::vector<lower::Leaf> memory = callable_->leaves(leaves);
     leaves.clear();
-    return callable_->run(std::move(in));
+    return program_->run(std::move(memory));
   }
 
   Ref<Callable> callable_;
+  std::shared_ptr<const lower::Program> program_;
 };
 
 // Copies a region's nodes into a graph; what lies outside becomes a leaf.
@@ -101,7 +101,7 @@ class GraphBuilder {
     const auto leaf = std::lower_bound(outside_.begin(), outside_.end(), std::pair<uint64_t, uint32_t>(key, 0));
     if (leaf != outside_.end() && leaf->first == key) return {leaf->second, 0};
     const uint32_t added = task_.graph.add_leaf(spec_of(value));
-    task_.leaves().push_back(value);
+    task_.leaves.push_back(value);
     outside_.insert(leaf, {key, added});
     return {added, 0};
   }
@@ -112,28 +112,11 @@ class GraphBuilder {
   std::vector<std::pair<uint64_t, uint32_t>> outside_;  // walk index, output -> graph node
 };
 
-// One node over leaves, one leaf for each input.
-lower::Graph lone_graph(const Node &node, std::span<const Value> inputs) {
-  lower::Graph graph;
-  graph.nodes.reserve(inputs.size() + 1);
-  lower::GraphNode copy;
-  for (const Value &input : inputs) copy.inputs.push_back({graph.add_leaf(spec_of(input)), 0});
-  copy.op = node.op;
-  copy.attrs = node.attrs;
-  copy.payload = node.payload;
-  for (uint32_t k = 0; k < node.n_outputs; k++) {
-    copy.specs.push_back(node.spec(k));
-    graph.outputs.push_back({static_cast<uint32_t>(inputs.size()), k});
-  }
-  graph.nodes.push_back(std::move(copy));
-  return graph;
-}
-
 Ref<RegionTask> copy_region(const Walk &walk, std::span<const uint32_t> region) {
   const WalkNode &first = walk.nodes[region[0]];
   if (first.node->op == OpCode::compiled_call) {
     auto task = make_ref<CallTask>(*first.node);
-    for (const Value &input : first.inputs) task->leaves().push_back(input);
+    for (const Value &input : first.inputs) task->leaves.push_back(input);
     return task;
   }
   auto task = make_ref<GraphTask>();
@@ -177,24 +160,17 @@ Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) 
   return task;
 }
 
-Ref<RegionTask> RegionTask::claim_lone(const Ref<Node> &node) {
-  Node::Snapshot snapshot = node->snapshot();
-  if (snapshot.state != NodeState::lazy || node->op == OpCode::placeholder) return {};
+bool run_here(const Ref<Node> &node) {
+  if (node->op == OpCode::placeholder || node->op == OpCode::thread_key) return false;
+  const Node::Snapshot snapshot = node->snapshot();
+  if (snapshot.state != NodeState::lazy) return false;
   for (const Value &input : snapshot.inputs)
-    if (input.node->state() != NodeState::done) return {};
-  Ref<RegionTask> task;
-  if (node->op == OpCode::compiled_call) {
-    task = make_ref<CallTask>(*node);
-  } else {
-    auto graph_task = make_ref<GraphTask>();
-    graph_task->graph = lone_graph(*node, snapshot.inputs);
-    task = std::move(graph_task);
-  }
-  task->leaves_.assign(std::make_move_iterator(snapshot.inputs.begin()),
-                       std::make_move_iterator(snapshot.inputs.end()));
-  task->stream_ = stream_or_default(node->stream.get());
-  task->targets_.push_back(node);
-  return task->claim_targets() ? task : Ref<RegionTask>();
+    if (input.node->state() != NodeState::done) return false;
+  auto *callable = node->op == OpCode::compiled_call ? static_cast<Callable *>(node->payload.get()) : nullptr;
+  const auto program = callable ? callable->program_for(snapshot.inputs) : program_for(*node, snapshot.inputs);
+  if (program->estimate_ns > here_ns) return false;
+  std::vector<Output> outputs = program->run(callable ? callable->leaves(snapshot.inputs) : leaves_of(snapshot.inputs));
+  return node->publish(outputs);
 }
 
 void RegionTask::add_leaf_events(const Walk &walk, std::span<const uint32_t> region) {
@@ -212,13 +188,13 @@ void RegionTask::add_leaf_events(const Walk &walk, std::span<const uint32_t> reg
 }
 
 bool RegionTask::leaves_done() const noexcept {
-  for (const Value &leaf : leaves_)
+  for (const Value &leaf : leaves)
     if (leaf.node->state() != NodeState::done) return false;
   return true;
 }
 
 void RegionTask::execute() {
-  std::vector<Output> outputs = compute(std::move(leaves_));
+  std::vector<Output> outputs = compute();
   size_t at = 0;
   for (const Ref<Node> &target : targets_) {
     target->finish({outputs.data() + at, target->n_outputs});
@@ -228,7 +204,7 @@ void RegionTask::execute() {
 }
 
 void RegionTask::release_inputs() noexcept {
-  leaves_.clear();
+  leaves.clear();
   for (const Ref<Node> &target : targets_) target->abandon();
   targets_.clear();
 }

@@ -7,6 +7,8 @@ namespace mx::evaluation {
 
 // Work below this runs on the calling thread when its stream is idle.
 constexpr int64_t inline_ns = 20'000;
+// Below this a task costs more than the work.
+constexpr int64_t here_ns = 5'000;
 
 class RegionTask : public Task {
  public:
@@ -14,20 +16,17 @@ class RegionTask : public Task {
   // then nothing was claimed and the graph must be walked again.
   static Ref<RegionTask> claim(Walk &walk, std::span<const uint32_t> region);
 
-  // The task of a single node whose inputs all have their values, without a walk. Null if it is not such a node, or
-  // another thread claimed it first.
-  static Ref<RegionTask> claim_lone(const Ref<Node> &node);
-
   // Lowers now if that is cheap and all leaves have their values, to find out whether the task is small.
   virtual void prepare() = 0;
   void execute() final;
   void release_inputs() noexcept final;
   Stream &stream() const noexcept { return *stream_; }
 
+  std::vector<Value> leaves;
+
  protected:
-  virtual std::vector<Output> compute(std::vector<Value> leaves) = 0;
+  virtual std::vector<Output> compute() = 0;
   bool leaves_done() const noexcept;
-  std::vector<Value> leaves_;
 
  private:
   bool claim_targets();
@@ -35,5 +34,10 @@ class RegionTask : public Task {
   Ref<Stream> stream_;
   std::vector<Ref<Node>> targets_;
 };
+
+// Computes a single node whose inputs all have their values, if that takes next to no time: on this thread, without a
+// task, a claim or an event. Should another thread do the same meanwhile, both get the same value and the first one stays.
+// False: nothing was done, or somebody else is computing the node.
+bool run_here(const Ref<Node> &node);
 
 }  // namespace mx::evaluation

@@ -152,6 +152,7 @@ class Walker {
       n_levels = std::max(n_levels, w.level + 1);
     }
     if (n_levels == 0) return;
+    if (n_levels > 1) sink();
     if (one_region) {
       walk_.regions.emplace_back();
       for (uint32_t i = 0; i < walk_.nodes.size(); i++)
@@ -162,6 +163,20 @@ class Walker {
     for (uint32_t i = 0; i < walk_.nodes.size(); i++)
       if (!walk_.nodes[i].leaf) levels[walk_.nodes[i].level].push_back(i);
     for (const auto &level : levels) split(level);
+  }
+
+  // What only later levels read is computed there, so that it can be fused; what still crosses levels must be stored.
+  void sink() {
+    std::vector<uint32_t> readers(walk_.nodes.size(), UINT32_MAX);  // the first level that reads a node
+    for (uint32_t i = static_cast<uint32_t>(walk_.nodes.size()); i-- > 0;) {
+      WalkNode &w = walk_.nodes[i];
+      if (w.leaf) continue;
+      if (!w.needed && readers[i] != UINT32_MAX) w.level = readers[i];
+      for (uint32_t source : w.sources) readers[source] = std::min(readers[source], w.level);
+    }
+    for (const WalkNode &w : walk_.nodes)
+      for (uint32_t source : w.sources)
+        if (WalkNode &from = walk_.nodes[source]; !w.leaf && !from.leaf && from.level != w.level) from.needed = true;
   }
 
   // A level into regions: one per stream, and one per compiled call.
@@ -189,7 +204,7 @@ class Walker {
   Walk &walk_;
   const size_t max_nodes_;
   NodeMap map_;
-  std::vector<WalkNode> pool_;   // in order of discovery
+  std::vector<WalkNode> pool_;  // in order of discovery
   std::vector<uint32_t> order_;
   std::vector<Frame> stack_;
   uint32_t found_ = 0;

@@ -28,6 +28,7 @@ class Planner {
       if (program_.storages[storage].kind == Storage::Kind::temp) program_.storages[storage].kind = Storage::Kind::owned;
     }
     merge_temporaries();
+    apply_merges();
     find_donors();
     plan_arena();
     release_leaves();
@@ -234,7 +235,8 @@ class Planner {
   // them become one buffer.
   void merge_temporaries() {
     for (uint32_t at = step(); at-- > 0;) {
-      const Step &s = program_.steps[at];
+      Step &s = program_.steps[at];
+      rename(s);
       if (s.kind == Step::Kind::library) {
         if (s.copies_first) merge_updated(s, at);
         continue;
@@ -243,9 +245,11 @@ class Planner {
       for (uint32_t out = n_loads; out < s.operand_storage.size(); out++)
         for (uint32_t k = 0; k < n_loads; k++) {
           const uint32_t from = s.operand_storage[k], to = s.operand_storage[out];
-          if (program_.storages[to].kind == Storage::Kind::owned && lives_[to].first == at &&
-              program_.storages[from].kind == Storage::Kind::temp && can_become(s, at, n_loads, out, from))
-            merge(from, to);
+          if (from == to || program_.storages[to].kind != Storage::Kind::owned || lives_[to].first != at ||
+              program_.storages[from].kind != Storage::Kind::temp || !can_become(s, at, n_loads, out, from))
+            continue;
+          merge(from, to);
+          rename(s);
         }
     }
   }
@@ -307,19 +311,31 @@ class Planner {
     to.kind = Storage::Kind::owned;  // the arena cannot take a buffer over
   }
 
-  // Makes `from` the same memory as `to`, whose life then begins where that of `from` begins.
+  // Makes `from` the same memory as `to`, whose life then begins where that of `from` begins. Steps go on naming `from`
+  // until apply_merges.
   void merge(uint32_t from, uint32_t to) {
-    const auto rename = [&](uint32_t &storage) {
-      if (storage == from) storage = to;
-    };
-    for (Step &s : program_.steps) {
-      for (uint32_t &storage : s.operand_storage) rename(storage);
-      for (Place &place : s.inputs) rename(place.storage);
-      for (Place &place : s.outputs) rename(place.storage);
-    }
+    merged_.resize(program_.storages.size(), nowhere);
+    merged_[from] = to;
     lives_[to].first = lives_[from].first;
     lives_[from] = {0, 0, false};
     program_.storages[from].bytes = 0;
+  }
+
+  // The storage that stands for this one now. Chains are short: merging runs backwards, so they end in the output.
+  uint32_t now(uint32_t storage) {
+    while (storage < merged_.size() && merged_[storage] != nowhere) storage = merged_[storage];
+    return storage;
+  }
+
+  void apply_merges() {
+    if (merged_.empty()) return;
+    for (Step &s : program_.steps) rename(s);
+  }
+
+  void rename(Step &s) {
+    for (uint32_t &storage : s.operand_storage) storage = now(storage);
+    for (Place &place : s.inputs) place.storage = now(place.storage);
+    for (Place &place : s.outputs) place.storage = now(place.storage);
   }
 
   // ---- the arena
@@ -387,6 +403,7 @@ class Planner {
   std::vector<Place> places_;
   std::vector<Life> lives_;         // per storage
   std::vector<uint32_t> n_loads_;   // per step
+  std::vector<uint32_t> merged_;    // per storage: the one it was merged into, or nowhere
   std::map<uint32_t, uint32_t> shared_;  // temp -> the temp whose memory it takes over
   std::map<uint32_t, bool> taken_;
 };

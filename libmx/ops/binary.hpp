@@ -4,12 +4,14 @@
 
 namespace mx::ops {
 
-#define MX_BINARY(X)                                                                                                 \
-  X(add)                                                                                                             \
-  X(subtract) X(multiply) X(divide) X(floor_divide) X(remainder) X(power) X(maximum) X(minimum) X(hypot) X(copysign) \
-      X(nextafter) X(arctan2) X(logaddexp) X(equal) X(not_equal) X(less) X(less_equal) X(greater) X(greater_equal)   \
-          X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(left_shift)      \
-              X(right_shift)
+// clang-format off
+#define MX_BINARY(X)                                                                                                  \
+  X(add) X(subtract) X(multiply) X(divide) X(floor_divide) X(remainder) X(power) X(maximum) X(minimum) X(hypot)        \
+  X(copysign)                                                                                                         \
+  X(nextafter) X(arctan2) X(logaddexp) X(equal) X(not_equal) X(less) X(less_equal) X(greater) X(greater_equal)        \
+  X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(left_shift)               \
+  X(right_shift)
+// clang-format on
 #define X(name) Value name(const Value &a, const Value &b, const StreamRef &s = {});
 MX_BINARY(X)
 #undef X

@@ -1,6 +1,9 @@
 // Reductions and scans: builders and inference rules.
 #include "ops/reduce.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "ops/binary.hpp"
 #include "ops/create.hpp"
 #include "ops/index.hpp"
@@ -45,6 +48,21 @@ Value finite_or_zero(const Value &bound, const StreamRef &s) {
 Value upper_bound(const Value &a, List axes, const StreamRef &s) {
   const Value bound = reduce(OpCode::max, real(a, s), axes, true, s);
   return astype(stop_gradient(bound, s), dtype_of(a), s);
+}
+
+bool reduces_nothing(const Value &a, List axes) noexcept {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](int64_t axis) { return shape_of(a)[static_cast<size_t>(axis)] == 0; });
+}
+
+// The given axes, which are sorted, as one at the end.
+Value joined_at_end(const Value &x, List axes, const StreamRef &s) {
+  Dims order;
+  for (int64_t i = 0; i < static_cast<int64_t>(rank_of(x)); i++)
+    if (!std::binary_search(axes.begin(), axes.end(), i)) order.push_back(i);
+  const int64_t first = static_cast<int64_t>(order.size());
+  for (int64_t axis : axes) order.push_back(axis);
+  return flatten(transpose(x, List(order), s), first, -1, s);
 }
 
 bool is_last_axis(List axes, size_t rank) noexcept {
@@ -115,18 +133,7 @@ Value median(const Value &a, const Axes &axes, bool keepdims, const StreamRef &s
   const DType d = inexact(dtype_of(a));
   Value x = astype(a, d, s);
   if (list.empty()) return x;
-  // the reduced axes as one, at the end
-  Dims order, kept;
-  for (size_t i = 0, j = 0; i < rank; i++) {
-    if (j < list.size() && list[j] == static_cast<int64_t>(i)) {
-      j++;
-      continue;
-    }
-    order.push_back(static_cast<int64_t>(i));
-  }
-  const int64_t first = static_cast<int64_t>(order.size());
-  for (int64_t axis : list) order.push_back(axis);
-  x = flatten(transpose(x, List(order), s), first, -1, s);
+  x = joined_at_end(x, list, s);
   if (shape_of(x).back() == 0)
     fail(MX_ERROR_SHAPE, "median: nothing to reduce in shape %s", to_string(shape_of(a)).c_str());
   x = sort(x, -1, s);
@@ -145,9 +152,17 @@ Value median(const Value &a, const Axes &axes, bool keepdims, const StreamRef &s
 Value logsumexp(const Value &a, const Axes &axes, bool keepdims, const StreamRef &s) {
   const size_t rank = rank_of(a);
   const Dims list = sorted_axes(axes, rank, "logsumexp");
-  const Value x = astype(a, inexact(dtype_of(a)), s);
+  const DType d = inexact(dtype_of(a));
+  const Value x = astype(a, d, s);
   if (list.empty()) return x;
-  if (is_last_axis(list, rank) && !is_complex(dtype_of(x))) {
+  if (reduces_nothing(a, list)) {  // one more element that counts for nothing, so that there is a largest
+    const Value one = joined_at_end(x, list, s), more = scalar(-std::numeric_limits<double>::infinity(), d);
+    const int64_t last = static_cast<int64_t>(rank_of(one)) - 1, none = 0, width = 1;
+    const Value padded = pad(one, {&last, 1}, {&none, 1}, {&width, 1}, MX_PAD_CONSTANT, more, s);
+    const Value out = logsumexp(padded, List(&last, 1), false, s);
+    return keepdims ? expand_dims(out, list, s) : out;
+  }
+  if (is_last_axis(list, rank) && !is_complex(d)) {
     const Value out = make(OpCode::logsumexp, {}, {x}, s);
     return keepdims ? out : squeeze(out, List(list), s);
   }

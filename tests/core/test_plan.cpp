@@ -28,8 +28,8 @@ static void test_a_chain_is_one_loop() {
   const Program p = expect(b,
                            "loop exp+add+exp+add+exp+add+exp+add+2 more (20,): leaf0 owned1\n"
                            "arena 0\n");
-  CHECK(p.steps[0].args.scalars.size() == 1);       // equal constants are one scalar
-  CHECK(p.storages[1].donors.size() == 1);          // x may be overwritten when nobody else holds it
+  CHECK(p.steps[0].args.scalars.size() == 1);  // equal constants are one scalar
+  CHECK(p.storages[1].donors.size() == 1);     // x may be overwritten when nobody else holds it
 }
 
 static void test_broadcasts_fuse() {

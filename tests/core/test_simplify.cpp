@@ -62,7 +62,8 @@ static void test_identities_and_dead_code_go() {
 static void test_element_counts_become_constants() {
   GraphBuilder b;
   const uint32_t x = b.leaf({2, 3});
-  const uint32_t n = b.add(OpCode::number_of_elements, {x}, Attrs().put(mx::Dims({0, 1})).put(false).put(DType::float32));
+  const uint32_t n =
+      b.add(OpCode::number_of_elements, {x}, Attrs().put(mx::Dims({0, 1})).put(false).put(DType::float32));
   b.output(b.add(OpCode::divide, {x, n}));
   simplify(b.graph);
   CHECK(b.graph.nodes[1].op == OpCode::constant);

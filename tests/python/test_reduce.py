@@ -80,7 +80,10 @@ def test_reductions_over_nothing(shape):
             with pytest.raises(ValueError):
                 getattr(mx, name)(a)
         assert np.isnan(mx.mean(a).item())
-        assert mx.logsumexp(a).item() == -np.inf
+        for dtype in (mx.float32, mx.float64, mx.bfloat16, mx.complex64, mx.int32):
+            assert mx.logsumexp(a.astype(dtype)).item() == -np.inf
+        kept = mx.logsumexp(a, axis=shape.index(0), keepdims=True)
+        assert kept.shape == tuple(n or 1 for n in shape) and (np.array(kept) == -np.inf).all()
 
 
 def test_nan_and_infinities():

@@ -54,13 +54,14 @@ float element(const char *p, DType dtype) noexcept {
 struct Space {
   Space(const Attention &a, int64_t rows, int64_t keys)
       : q(rows * a.depth),
+        packed(rows > rows::few_queries ? (rows + 15) / 16 * 16 * a.depth : 0),
         out(rows * a.value_depth),
-        k(keys * a.depth),
-        v(keys * a.value_depth),
+        k(a.k->dtype == DType::float32 ? 0 : keys * a.depth),
+        v(a.v->dtype == DType::float32 ? 0 : keys * a.value_depth),
         bias(a.mask ? rows * keys : 0),
-        scores(static_cast<int64_t>(rows::table().attention_scratch(rows, keys, a.depth, a.value_depth))) {}
-  FloatScratch q, out, k, v, bias, scores;
-  float maximum[query_block], sum[query_block];
+        scores(static_cast<int64_t>(rows::table().attention_scratch(rows, keys, a.value_depth))) {}
+  FloatScratch q, packed, out, k, v, bias, scores;
+  float maximum[query_block] = {}, sum[query_block] = {};
   int64_t limit[query_block], visible[query_block];
 };
 
@@ -87,6 +88,8 @@ void load_queries(const Attention &a, const RowBlock &block, Space &space) {
                                : -std::numeric_limits<float>::infinity();
     space.sum[i] = a.sinks ? 1.0f : 0.0f;
   }
+  if (block.n > rows::few_queries)
+    rows::table().attention_queries(space.packed.data(), space.q.data(), block.n, a.depth);
   std::fill_n(space.out.data(), block.n * a.value_depth, 0.0f);
 }
 
@@ -102,13 +105,16 @@ void load_mask_row(float *out, const char *in, int64_t stride, DType dtype, int6
   }
 }
 
-void load_mask(const Attention &a, const RowBlock &block, int64_t key, int64_t n_keys, Space &space) {
+// Returns the floats between the rows of the bias: 0 if all queries have the same.
+int64_t load_mask(const Attention &a, const RowBlock &block, int64_t key, int64_t n_keys, Space &space) {
   const Dims &s = a.mask_strides;
-  for (int64_t i = 0; i < block.n; i++) {
+  const bool same = s[2] == 0 && (s[1] == 0 || a.group == 1);
+  for (int64_t i = 0; i < (same ? 1 : block.n); i++) {
     const int64_t r = block.first + i, head = block.h * a.group + r / a.queries;
     const char *row = a.mask->data + block.b * s[0] + head * s[1] + r % a.queries * s[2] + key * s[3];
     load_mask_row(space.bias.data() + i * n_keys, row, s[3], a.mask->dtype, n_keys);
   }
+  return same ? 0 : n_keys;
 }
 
 // Rows of k or v as floats: where they lie if they are float32, else converted.
@@ -143,11 +149,11 @@ void run_block(const Attention &a, const RowBlock &block, int64_t keys_per_block
     rows::AttentionBlock tile{};
     tile.n_queries = block.n, tile.n_keys = std::min(keys_per_block, last - key);
     tile.depth = a.depth, tile.value_depth = a.value_depth;
-    tile.q = space.q.data();
+    tile.q = block.n > rows::few_queries ? space.packed.data() : space.q.data();
     tile.k = load_rows(*a.k, block, key, tile.n_keys, space.k.data(), &tile.k_stride);
     tile.v = load_rows(*a.v, block, key, tile.n_keys, space.v.data(), &tile.v_stride);
     if (a.mask) {
-      load_mask(a, block, key, tile.n_keys, space);
+      tile.bias_stride = load_mask(a, block, key, tile.n_keys, space);
       tile.bias = space.bias.data();
     }
     if (a.mask_kind == MaskKind::causal) {

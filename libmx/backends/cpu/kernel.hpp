@@ -1,4 +1,5 @@
-// Library kernels: what is not a fused loop. One function per op; found through the table in kernels.cpp, never by a switch.
+// Library kernels: what is not a fused loop. One function per op; found through the table in kernels.cpp, never by a
+// switch.
 #pragma once
 #include <span>
 
@@ -14,8 +15,8 @@ struct Tensor {
   char *data;    // first element
 };
 
-// Inputs have any strides. Outputs are row-major, allocated and uninitialised, and overlap no input, except for ops that
-// write into their first input (`in_place`): there outputs[0] already holds a copy of, or is, inputs[0].
+// Inputs have any strides. Outputs are row-major, allocated and uninitialised, and overlap no input, except for ops
+// that write into their first input (`in_place`): there outputs[0] already holds a copy of, or is, inputs[0].
 struct KernelCall {
   OpCode op;
   const Attrs &attrs;

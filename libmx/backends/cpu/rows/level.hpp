@@ -31,7 +31,7 @@ typedef float Unaligned __attribute__((vector_size(width * 4), aligned(4), may_a
 
 MX_INLINE F load(const float *p) { return *reinterpret_cast<const Unaligned *>(p); }
 MX_INLINE void store(float *p, F x) { *reinterpret_cast<Unaligned *>(p) = x; }
-MX_INLINE F splat(float x) { return F{} + x; }
+MX_INLINE F splat(float x) { return x - F{}; }  // x + 0 is not x for -0, and costs an addition
 
 // The first n lanes from memory, the others `rest`; and back.
 MX_INLINE F load_part(const float *p, size_t n, float rest) {
@@ -61,23 +61,24 @@ MX_INLINE F maximum(F a, F b) { return (b > a) | (b != b) ? b : a; }
 MX_INLINE F minimum(F a, F b) { return (b < a) | (b != b) ? b : a; }
 
 // The lanes combined by halves, so that the order depends on the width only.
-MX_INLINE float reduce_sum(F x) {
-  float lanes[width];
-  store(lanes, x);
-  for (int half = width / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; i++) lanes[i] += lanes[i + half];
+template <int half, class Fold>
+MX_INLINE float reduce(F x, Fold fold) {
+  if constexpr (half == 0) {
+    return x[0];
+  } else {
+    I upper;
+    for (int i = 0; i < width; i++) upper[i] = (i + half) % width;
+    return reduce<half / 2>(fold(x, __builtin_shuffle(x, upper)), fold);
   }
-  return lanes[0];
+}
+MX_INLINE float reduce_sum(F x) {
+  return reduce<width / 2>(x, [](F a, F b) { return a + b; });
 }
 MX_INLINE float reduce_max(F x) {
-  float best = x[0];
-  for (int i = 1; i < width; i++) best = (x[i] > best || x[i] != x[i]) ? x[i] : best;
-  return best;
+  return reduce<width / 2>(x, [](F a, F b) { return maximum(a, b); });
 }
 MX_INLINE float reduce_min(F x) {
-  float best = x[0];
-  for (int i = 1; i < width; i++) best = (x[i] < best || x[i] != x[i]) ? x[i] : best;
-  return best;
+  return reduce<width / 2>(x, [](F a, F b) { return minimum(a, b); });
 }
 
 // exp(x) for x <= 0, within 1.5 ulp; 0 where the result would be subnormal; NaN gives NaN.
@@ -121,6 +122,7 @@ void rotate_neighbours(float *out, const float *in, const float *cosine, const f
 float cumulative_sum(float *out, const float *in, size_t n, float carry);
 void threefry(uint32_t *first, uint32_t *second, const uint32_t key[2], uint32_t counter0, uint32_t counter1, size_t n);
 void attention(const AttentionBlock *block);
-size_t attention_scratch(int64_t n_queries, int64_t n_keys, int64_t depth, int64_t value_depth);
+void attention_queries(float *out, const float *q, int64_t n_queries, int64_t depth);
+size_t attention_scratch(int64_t n_queries, int64_t n_keys, int64_t value_depth);
 
 }  // namespace mx::cpu::rows::MX_LEVEL

@@ -6,17 +6,21 @@
 
 namespace mx::cpu::rows {
 
+// Up to this many queries are taken as they lie; more are packed by attention_queries.
+constexpr int64_t few_queries = 4;
+
 // A block of queries against a block of keys; see attention.cpp beside this file. Rows of q are scaled already.
 struct AttentionBlock {
   int64_t n_queries, n_keys, depth, value_depth;
-  const float *q;  // (n_queries, depth), row-major
+  const float *q;  // (n_queries, depth), row-major, or packed
   const float *k;  // (n_keys, depth), k_stride floats between rows
   const float *v;  // (n_keys, value_depth), v_stride floats between rows
   int64_t k_stride, v_stride;
-  const float *bias;         // (n_queries, n_keys) added to the scores, row-major; NULL: none
+  const float *bias;         // (n_queries, n_keys) added to the scores; NULL: none
+  int64_t bias_stride;       // floats between its rows; 0: the same for all queries
   const int64_t *n_visible;  // per query: keys from this one on are masked; NULL: none
   float *scores;             // scratch: attention_scratch(...) floats, 64-byte aligned
-  float *maximum, *sum;      // per query, running: start from -inf and 0, or from a sink's logit and 1
+  float *maximum, *sum;      // per query, running: start from -inf and 0, or from a sink's logit and 1; padded to 16
   float *out;                // (n_queries, value_depth), row-major, running: start from 0
 };
 
@@ -46,7 +50,9 @@ struct Table {
   void (*threefry)(uint32_t *first, uint32_t *second, const uint32_t key[2], uint32_t counter0, uint32_t counter1,
                    size_t n);
   void (*attention)(const AttentionBlock *block);
-  size_t (*attention_scratch)(int64_t n_queries, int64_t n_keys, int64_t depth, int64_t value_depth);
+  // Packs rows of more than few_queries queries: (n_queries rounded up to a multiple of 16) * depth floats.
+  void (*attention_queries)(float *out, const float *q, int64_t n_queries, int64_t depth);
+  size_t (*attention_scratch)(int64_t n_queries, int64_t n_keys, int64_t value_depth);
 };
 
 // The table for this CPU, chosen once and capped by MX_ISA.

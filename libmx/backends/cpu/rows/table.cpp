@@ -14,4 +14,4 @@ extern "C" const mx::cpu::rows::Table MX_JOIN(rows_, MX_LEVEL) = {
     level::float_to_bfloat, level::maximum,       level::minimum,           level::sum,
     level::sum_squares,     level::sum_exp,       level::exp_rows,          level::scale,
     level::normalize,       level::rotate,        level::rotate_neighbours, level::cumulative_sum,
-    level::threefry,        level::attention,     level::attention_scratch};
+    level::threefry,        level::attention,     level::attention_queries, level::attention_scratch};
