@@ -107,7 +107,12 @@ static PyObject *binary(PyObject *a, PyObject *b, BinaryFn fn, const char *what)
 static PyObject *inplace(PyObject *a, PyObject *b, BinaryFn fn, const char *what) {
   PyObject *owner = NULL;
   mx_array other = 0, temporary = 0, out = 0;
-  mx_status status = MX_OK;
+  mx_dtype dtype = MX_FLOAT32;
+  mx_status status = fn == mx_divide ? mx_array_dtype(&dtype, handle_of(a)) : MX_OK;
+  if (status) return raise_status(status);
+  if (dtype < MX_FLOAT16) { /* division makes floats, which would change the dtype */
+    return PyErr_SetString(PyExc_ValueError, "an array of integers cannot be divided in place"), NULL;
+  }
   const int ok = operand(a, b, what, &other, &temporary, &owner);
   if (ok) {
     status = fn(&out, handle_of(a), other, 0);
@@ -174,7 +179,7 @@ static PyObject *array_invert(PyObject *a) { return unary(a, mx_bitwise_invert);
 /* Whether `o` may be an operand of == and !=; anything else is just not equal. */
 static int is_comparable(PyObject *self, PyObject *o) {
   if (is_array(o) || PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return 1;
-  PyObject *answer = PyObject_CallMethod(self, "_is_operand", "O", o);
+  PyObject *answer = PyObject_CallMethod(self, "_is_operand", "(O)", o);
   const int truth = answer ? PyObject_IsTrue(answer) : -1;
   Py_XDECREF(answer);
   return truth;

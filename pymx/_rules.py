@@ -65,8 +65,19 @@ def sizes(shape: int | Sequence[int]) -> Sequence[int]:
     return (shape,) if hasattr(shape, "__index__") else shape  # type: ignore[return-value]
 
 
+class UnaryMethod(Protocol):
+    def __call__(self, stream: StreamOrDevice = None) -> array: ...
+
+
+class ReductionMethod(Protocol):
+    def __call__(
+        self, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None, out: None = None
+    ) -> array: ...
+
+
 class Unary(Protocol):
     def __call__(self, a: Any, /, stream: StreamOrDevice = None) -> array: ...
+    def __get__(self, instance: array, owner: type[array]) -> UnaryMethod: ...
 
 
 class Binary(Protocol):
@@ -75,8 +86,9 @@ class Binary(Protocol):
 
 class Reduction(Protocol):
     def __call__(
-        self, a: array, /, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None
+        self, a: array, /, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None, out: None = None
     ) -> array: ...
+    def __get__(self, instance: array, owner: type[array]) -> ReductionMethod: ...
 
 
 def named(f: Callable[..., Any], name: str, doc: str, module: str) -> Any:
@@ -108,10 +120,14 @@ def binary(name: str, doc: str, module: str = "pymx.ops") -> Any:
 
 
 def reduction(name: str, doc: str) -> Any:
-    """A reduction over axes."""
+    """A reduction over axes. NumPy's function of the same name calls the method with out=None."""
     call = getattr(fast, name)
 
-    def op(a: Any, /, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> Any:
+    def op(
+        a: Any, /, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None, out: None = None
+    ) -> Any:
+        if out is not None:
+            raise TypeError(f"{name}: arrays cannot be written into by `out`")
         return call(only_array(a, name), axes(axis), keepdims, stream)
 
     return named(op, name, doc, "pymx.ops")

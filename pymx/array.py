@@ -37,8 +37,7 @@ class array(BufferBase):
     place: the object stays, and memory that was exported before does not change."""
 
     __slots__ = ("__weakref__",)
-    __array_ufunc__ = None  # NumPy's arrays leave operators to this class
-    __array_priority__ = 1000
+    __array_priority__ = 1000  # NumPy's arrays leave operators to this class; its functions take arrays as their own
 
     def __init__(self, val: Any, dtype: Dtype | None = None) -> None:
         if val is None:

@@ -83,6 +83,8 @@ def _from_list(value: list[Any] | tuple[Any, ...], dtype: Dtype | None) -> array
     shape = [len(value)]
     while flat and isinstance(flat[0], (list, tuple)):
         n = len(flat[0])
+        if any(isinstance(row, BufferBase) for row in flat):
+            break
         if any(not isinstance(row, (list, tuple)) or len(row) != n for row in flat):
             raise ValueError("the nested lists have different lengths")
         shape.append(n)
@@ -90,6 +92,8 @@ def _from_list(value: list[Any] | tuple[Any, ...], dtype: Dtype | None) -> array
     types = set(map(type, flat))
     if not types:
         return fast.zeros(shape, (dtype or float32)._code, None)
+    if list in types or tuple in types:  # lists beside arrays
+        return _from_parts([x if isinstance(x, BufferBase) else from_host(x) for x in value], [len(value)], dtype)
     if not types <= {bool, int, float, complex}:
         return _from_parts(flat, shape, dtype)
     if types <= {bool}:

@@ -333,19 +333,24 @@ def _masked(x: array, mask: array, value: array) -> array:
     return fast.masked_scatter(x, mask, value, None)
 
 
+_NO_KEY = object()
+
+
 class ArrayAt:
     """a.at[key]: its methods return a copy of the array with an update at x[key]; where an array in the key names a
     place several times, all of them count."""
 
     __slots__ = ("_array", "_key")
 
-    def __init__(self, x: array, key: Any = Ellipsis) -> None:
+    def __init__(self, x: array, key: Any = _NO_KEY) -> None:
         self._array, self._key = x, key
 
     def __getitem__(self, key: Any) -> ArrayAt:
         return ArrayAt(self._array, key)
 
     def _update(self, value: Any, mode: int) -> array:
+        if self._key is _NO_KEY:
+            raise ValueError("at: an index is missing, as in a.at[0].add(1)")
         return updated(self._array, self._key, value, mode)
 
     def add(self, value: Any) -> array:
@@ -366,8 +371,8 @@ class ArrayAt:
         dtype = self._array.dtype
         if issubdtype(dtype, floating) or dtype._name == "complex64":
             return self._update(inverse, MULTIPLY)
-        wide = fast.astype(self._array, 10, None)
-        return fast.astype(updated(wide, self._key, inverse, MULTIPLY), dtype._code, None)
+        wide = ArrayAt(fast.astype(self._array, 10, None), self._key)
+        return fast.astype(wide._update(inverse, MULTIPLY), dtype._code, None)
 
     def maximum(self, value: Any) -> array:
         """maximum(x[key], value)."""

@@ -100,5 +100,6 @@ def _pick(x: array, indices: array | None, stream: StreamOrDevice) -> array:
         return x
     if x.ndim < 2:
         raise ValueError("gather_mm: the operands must be matrices")
-    flat = fast.reshape(x, (-1, *x.shape[-2:]), stream)
+    # no sizes in the graph, so that it can be replayed on other shapes
+    flat = fast.expand_dims(x, (0,), stream) if x.ndim == 2 else fast.flatten(x, 0, -3, stream)
     return fast.take(flat, indices, 0, stream)

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import convert
 from ._ffi import NO_AXIS, fast
 from ._rules import Axes, Scalar, arrays, axes, named, one_axis, only_array, sizes, to_array, to_pair
 from .device import StreamOrDevice
-from .dtype import Dtype, _default, float32
+from .dtype import DTYPES, Dtype, _default, float32, int64
 
 if TYPE_CHECKING:
     from .array import array
@@ -121,14 +122,14 @@ def linspace(
 
 def full(shape: int | Sequence[int], vals: Any, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
     """`vals`, broadcast to `shape`; in the dtype of vals unless one is given."""
-    value = to_array(vals)
+    value = convert.to_array(vals, dtype)
     return fast.full(sizes(shape), value, value._dtype_code if dtype is None else dtype._code, stream)
 
 
 def full_like(a: array, vals: Any, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
     """`vals`, broadcast to the shape of a, in its dtype unless one is given."""
     code = only_array(a, "full_like")._dtype_code if dtype is None else dtype._code
-    return fast.full_like(a, to_array(vals), code, stream)
+    return fast.full_like(a, convert.to_array(vals, DTYPES[code]), code, stream)
 
 
 def zeros(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
@@ -184,12 +185,12 @@ def triu(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array:
 
 def meshgrid(
     *arrays_: array, sparse: bool | None = False, indexing: str | None = "xy", stream: StreamOrDevice = None
-) -> list[array]:
+) -> tuple[array, ...]:
     """Coordinate arrays of 1-d arrays: each varies along its own axis; "xy" swaps the first two axes, "ij" does not.
     `sparse` leaves the other axes at size 1."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
-    return fast.meshgrid(arrays(arrays_, "meshgrid"), bool(sparse), indexing == "ij", stream)
+    return tuple(fast.meshgrid(arrays(arrays_, "meshgrid"), bool(sparse), indexing == "ij", stream))
 
 
 def _window(name: str, doc: str) -> Any:
@@ -451,14 +452,20 @@ empty, empty_like = zeros, zeros_like
 # ---- by index
 
 
+def _indices(x: Any) -> array:
+    """Indices; none at all may have any dtype, because that is what array([]) gives."""
+    found = to_array(x)
+    return found if found.size or found._dtype_code <= int64._code else fast.astype(found, int64._code, None)
+
+
 def take(a: array, /, indices: Any, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """The elements at indices along an axis, or of the flattened array; negative ones count from the end."""
-    return fast.take(only_array(a, "take"), to_array(indices), one_axis(axis), stream)
+    return fast.take(only_array(a, "take"), _indices(indices), one_axis(axis), stream)
 
 
 def take_along_axis(a: array, /, indices: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """Per position of `indices`, which has a's rank, the element along an axis."""
-    return fast.take_along_axis(only_array(a, "take_along_axis"), indices, one_axis(axis), stream)
+    return fast.take_along_axis(only_array(a, "take_along_axis"), _indices(indices), one_axis(axis), stream)
 
 
 def put_along_axis(
@@ -466,7 +473,7 @@ def put_along_axis(
 ) -> array:
     """A copy of a with `values` written where take_along_axis would read."""
     values = to_pair(only_array(a, "put_along_axis"), values)[1]
-    return fast.put_along_axis(a, indices, values, NO_AXIS if axis is None else axis, stream)
+    return fast.put_along_axis(a, _indices(indices), values, NO_AXIS if axis is None else axis, stream)
 
 
 def slice(

@@ -1,7 +1,8 @@
 """The encoder of all-MiniLM-L6-v2: token ids in, one unit vector per sentence out.
 
 A BERT of 6 layers (Devlin et al., 2019) distilled as MiniLM (Wang et al., 2020), with the sentence vector taken as the
-mean over the tokens (Reimers and Gurevych, 2019). Sizes come from the model's config.json, weights from its safetensors.
+mean over the tokens (Reimers and Gurevych, 2019). Sizes come from the model's config.json, weights from its
+safetensors.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import importlib.util
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pymx as mx
 
@@ -36,7 +37,7 @@ class Encoder:
         self.head_size: int = config["hidden_size"] // self.n_heads
         self.max_tokens: int = config["max_position_embeddings"]
         self.eps: float = config["layer_norm_eps"]
-        self.weights: dict[str, Any] = mx.load(folder / "model.safetensors")
+        self.weights = cast("dict[str, mx.array]", mx.load(folder / "model.safetensors"))
         mx.eval(self.weights)
 
     def linear(self, x: mx.array, name: str) -> mx.array:

@@ -1,7 +1,7 @@
 /* mx/linalg.h: norms, factorisations and solvers over the last two axes; the axes before them are batches. The
  * conventions are at the top of mx/ops.h. Factorisations take float32 and float64, and complex64 where noted (else
- * DTYPE). Matrices must have two axes, square where noted (else SHAPE). A singular matrix gives inf or NaN.
- */
+ * DTYPE). Matrices must have two axes, square where noted (else SHAPE). What cannot be factorised
+ * or inverted, such as a singular matrix, fails with INVALID_ARGUMENT when it is evaluated. */
 #ifndef MX_LINALG_H
 #define MX_LINALG_H
 #include "mx/ops.h"

@@ -48,6 +48,11 @@ Extent extent(const Spec &spec, const Dims &strides, const char *function) {
 
 Ref<Array> wrap(Value value) { return make_ref<Array>(std::move(value)); }
 
+void check_kind(const Scalar &value, const char *function) {
+  if (static_cast<unsigned>(value.kind) > MX_SCALAR_COMPLEX)
+    fail(MX_ERROR_INVALID_ARGUMENT, "%s: %d is not a kind of scalar", function, static_cast<int>(value.kind));
+}
+
 Ref<Array> scalar_array(const Scalar &value, DType dtype) {
   int64_t bits[2] = {0, 0};
   store_scalar(bits, dtype, value);
@@ -132,9 +137,13 @@ Ref<Array> array_borrow_with(void *data, const int64_t *dims, size_t n_dims, con
   return wrap(make_done(std::move(spec), std::move(layout), std::move(buffer)));
 }
 
-Ref<Array> array_scalar(mx_scalar value, mx_dtype dtype) { return scalar_array(value, to_dtype(dtype)); }
+Ref<Array> array_scalar(mx_scalar value, mx_dtype dtype) {
+  check_kind(value, "array_scalar");
+  return scalar_array(value, to_dtype(dtype));
+}
 
 Ref<Array> array_scalar_weak(mx_scalar value, mx_dtype beside) {
+  check_kind(value, "array_scalar_weak");
   return scalar_array(value, weak_dtype(value, to_dtype(beside)));
 }
 

@@ -20,7 +20,8 @@ class Key {
   SmallVector<char, 192> bytes_;
 };
 
-// Lets a table of std::string be searched by string_view. MX_TEST_HASH_BITS=n keeps n bits, to force collisions in tests.
+// Lets a table of std::string be searched by string_view. MX_TEST_HASH_BITS=n keeps n bits, to force collisions in
+// tests.
 struct KeyHash {
   using is_transparent = void;
   size_t operator()(std::string_view key) const noexcept;

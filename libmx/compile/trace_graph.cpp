@@ -15,8 +15,8 @@ struct Traced {
   SmallVector<Value, 2> inputs;
   SmallVector<uint32_t, 2> sources;
   bool lazy = false;
-  bool varies = false;     // derives from a placeholder or a random key
-  int64_t rests_on = -1;   // bytes of the arrays with a value below it; -1: none, so it is made from nothing
+  bool varies = false;    // derives from a placeholder or a random key
+  int64_t rests_on = -1;  // bytes of the arrays with a value below it; -1: none, so it is made from nothing
 };
 
 class Collector {
@@ -91,8 +91,9 @@ void classify(std::vector<Traced> &nodes, std::span<const Value> placeholders, s
       t.varies = true;
       if (find_node(placeholders, t.node.get()) >= 0) continue;
       if (!t.node->trace || !t.node->trace->active_here())
-        fail(MX_ERROR_TRACE, "the traced function used a placeholder of another trace, which ended or is open on "
-                             "another thread");
+        fail(MX_ERROR_TRACE,
+             "the traced function used a placeholder of another trace, which ended or is open on "
+             "another thread");
       escapes = true;
     }
     t.varies |= t.node->op == OpCode::thread_key;
@@ -182,7 +183,7 @@ SmallVector<Value, 2> inline_trace(std::span<const Value> placeholders, std::spa
     const auto it = replaced.find(value.node.get());
     if (it == replaced.end()) return value;
     return it->second.node->n_outputs > 1 && value.node->op != OpCode::placeholder ? Value{it->second.node, value.index}
-                                                                                  : it->second;
+                                                                                   : it->second;
   };
   for (const Traced &t : nodes) {
     bool changed = false;
@@ -191,7 +192,8 @@ SmallVector<Value, 2> inline_trace(std::span<const Value> placeholders, std::spa
       inputs.push_back(now(input));
       changed |= !(inputs.back() == input);
     }
-    if (changed) replaced.emplace(t.node.get(), make(t.node->op, t.node->attrs, inputs, t.node->stream, t.node->payload));
+    if (changed)
+      replaced.emplace(t.node.get(), make(t.node->op, t.node->attrs, inputs, t.node->stream, t.node->payload));
   }
   SmallVector<Value, 2> results;
   for (const Value &output : outputs) results.push_back(now(output));

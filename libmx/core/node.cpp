@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint32_t state_bits = 3;
 
-// A lock bit inside an atomic word: bits 2.. hold the generation of the holder plus one. A holder of an older
-// generation is a thread that a fork left behind: it will never come back, so its lock is free.
+// A lock bit inside an atomic word: bits 2.. hold the generation that the holder's process began with, plus one. A
+// holder of an older one is a thread that a fork left behind: it will never come back, so its lock is free.
 void lock_word(std::atomic<uint32_t> &word) noexcept {
-  const uint32_t mine = (current_epoch().generation + 1) << 2;
+  const uint32_t mine = (first_generation() + 1) << 2;
   uint32_t seen = word.load(std::memory_order_relaxed);
   for (int spins = 0;; spins++) {
     if ((seen & ~state_bits) != mine &&

@@ -1,5 +1,5 @@
-// What a compiled_call node carries as its payload: something that has a program for its inputs. compile/ implements it, so
-// that evaluation need not know about entries.
+// What a compiled_call node carries as its payload: something that has a program for its inputs. compile/ implements
+// it, so that evaluation need not know about entries.
 #pragma once
 #include <span>
 #include <vector>

@@ -74,6 +74,7 @@ bool wait(const Value &value, uint32_t timeout_ms) {
       continue;
     }
     if (!snapshot.event->wait(timeout_ms)) return false;
+    if (value.node->state() == NodeState::done) return true;  // also when something else in its region failed
     snapshot.event->throw_if_failed();
   }
 }

@@ -7,8 +7,8 @@
 
 namespace mx {
 
-// Starts computing the values. Small work on an idle stream runs here and now. Throws CLOSING, CLOSED, STALE, TRACE, and
-// failures that the graph already holds; failures of the work itself are stored and come from wait.
+// Starts computing the values. Small work on an idle stream runs here and now. Throws CLOSING, CLOSED, STALE, TRACE,
+// and failures that the graph already holds; failures of the work itself are stored and come from wait.
 void start(std::span<const Value> values);
 
 // As start, but does nothing and returns false for graphs that take long to lower. True: all values are there.

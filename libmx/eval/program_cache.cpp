@@ -31,8 +31,8 @@ Cache &cache() noexcept {
   return *leaked;
 }
 
-// All that lowering depends on. Counts go before lists, so different graphs never encode alike; the specs of inner nodes
-// follow from those of the leaves.
+// All that lowering depends on. Counts go before lists, so different graphs never encode alike; the specs of inner
+// nodes follow from those of the leaves.
 class Encoder {
  public:
   explicit Encoder(const lower::Graph &graph) {

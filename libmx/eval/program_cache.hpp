@@ -8,8 +8,8 @@
 
 namespace mx::evaluation {
 
-// The program of a graph whose leaves have layouts: found, or made and kept. Graphs that are large, or whose nodes carry
-// payloads, are lowered anew.
+// The program of a graph whose leaves have layouts: found, or made and kept. Graphs that are large, or whose nodes
+// carry payloads, are lowered anew.
 std::shared_ptr<const lower::Program> program_for(lower::Graph graph);
 
 // The same for a single node whose inputs all have their values; one leaf for each input.

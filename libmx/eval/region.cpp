@@ -40,11 +40,11 @@ class GraphTask final : public RegionTask {
     program_ = program_for(std::move(graph));
   }
 
-  std::vector<Output> compute() override {
+  std::vector<Output> compute(std::exception_ptr &failure) override {
     if (!program_) lower_now();
     std::vector<lower::Leaf> memory = leaves_of(leaves);
     leaves.clear();  // a leaf that nobody else holds gives up its buffer
-    return program_->run(std::move(memory));
+    return program_->run(std::move(memory), &failure);
   }
 
   std::shared_ptr<const lower::Program> program_;
@@ -62,11 +62,11 @@ class CallTask final : public RegionTask {
   }
 
  private:
-  std::vector<Output> compute() override {
+  std::vector<Output> compute(std::exception_ptr &failure) override {
     if (!program_) program_ = callable_->program_for(leaves);
     std::vector<lower::Leaf> memory = callable_->leaves(leaves);
     leaves.clear();
-    return program_->run(std::move(memory));
+    return program_->run(std::move(memory), &failure);
   }
 
   Ref<Callable> callable_;
@@ -145,6 +145,7 @@ bool RegionTask::claim_targets() {
 Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
   Ref<RegionTask> task = copy_region(walk, region);
   task->stream_ = Ref<Stream>::share(walk.nodes[region[0]].stream);
+  task->judges_failures = true;
   for (uint32_t i : region)
     if (walk.nodes[i].needed) task->targets_.push_back(walk.nodes[i].node);
   if (!task->claim_targets()) return {};
@@ -160,6 +161,19 @@ Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) 
   return task;
 }
 
+namespace {
+
+// Whether an input that only this node still needs could give its buffer to an output. Then the node must be claimed, so
+// that no other thread reads the buffer meanwhile.
+bool could_donate(const lower::Program &program, std::span<const Value> inputs) noexcept {
+  for (const lower::Storage &storage : program.storages)
+    for (uint32_t leaf : storage.donors)
+      if (leaf < inputs.size() && inputs[leaf].node->ref_count() <= 2) return true;  // the node's and the snapshot's
+  return false;
+}
+
+}  // namespace
+
 bool run_here(const Ref<Node> &node) {
   if (node->op == OpCode::placeholder || node->op == OpCode::thread_key) return false;
   const Node::Snapshot snapshot = node->snapshot();
@@ -168,7 +182,7 @@ bool run_here(const Ref<Node> &node) {
     if (input.node->state() != NodeState::done) return false;
   auto *callable = node->op == OpCode::compiled_call ? static_cast<Callable *>(node->payload.get()) : nullptr;
   const auto program = callable ? callable->program_for(snapshot.inputs) : program_for(*node, snapshot.inputs);
-  if (program->estimate_ns > here_ns) return false;
+  if (program->estimate_ns > here_ns || could_donate(*program, snapshot.inputs)) return false;
   std::vector<Output> outputs = program->run(callable ? callable->leaves(snapshot.inputs) : leaves_of(snapshot.inputs));
   return node->publish(outputs);
 }
@@ -193,19 +207,38 @@ bool RegionTask::leaves_done() const noexcept {
   return true;
 }
 
-void RegionTask::execute() {
-  std::vector<Output> outputs = compute();
-  size_t at = 0;
-  for (const Ref<Node> &target : targets_) {
-    target->finish({outputs.data() + at, target->n_outputs});
-    at += target->n_outputs;
+// A region that was waited for may have failed in a part that this one does not read.
+void RegionTask::check_leaves() const {
+  for (const Value &leaf : leaves) {
+    if (leaf.node->state() == NodeState::done) continue;
+    const Node::Snapshot snapshot = leaf.node->snapshot();
+    if (snapshot.event) {
+      snapshot.event->wait(UINT32_MAX);
+      snapshot.event->throw_if_failed();
+    }
+    fail(MX_ERROR_INTERNAL, "%s was not computed before its reader", info(leaf.node->op).name);
   }
-  targets_.clear();
+}
+
+void RegionTask::execute() {
+  check_leaves();
+  std::exception_ptr failure;
+  std::vector<Output> outputs = compute(failure);
+  size_t at = 0;
+  for (Ref<Node> &target : targets_) {
+    const std::span<Output> results(outputs.data() + at, target->n_outputs);
+    at += target->n_outputs;
+    if (!std::all_of(results.begin(), results.end(), [](const Output &o) { return bool(o.buffer); })) continue;
+    target->finish(results);
+    target = {};
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 void RegionTask::release_inputs() noexcept {
   leaves.clear();
-  for (const Ref<Node> &target : targets_) target->abandon();
+  for (const Ref<Node> &target : targets_)
+    if (target) target->abandon();
   targets_.clear();
 }
 

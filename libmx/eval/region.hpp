@@ -25,19 +25,21 @@ class RegionTask : public Task {
   std::vector<Value> leaves;
 
  protected:
-  virtual std::vector<Output> compute() = 0;
+  // The outputs of all targets; those that a failure took along have no buffer.
+  virtual std::vector<Output> compute(std::exception_ptr &failure) = 0;
   bool leaves_done() const noexcept;
 
  private:
   bool claim_targets();
+  void check_leaves() const;
   void add_leaf_events(const Walk &walk, std::span<const uint32_t> region);
   Ref<Stream> stream_;
   std::vector<Ref<Node>> targets_;
 };
 
 // Computes a single node whose inputs all have their values, if that takes next to no time: on this thread, without a
-// task, a claim or an event. Should another thread do the same meanwhile, both get the same value and the first one stays.
-// False: nothing was done, or somebody else is computing the node.
+// task, a claim or an event. Should another thread do the same meanwhile, both get the same value and the first one
+// stays. False: nothing was done, or somebody else is computing the node.
 bool run_here(const Ref<Node> &node);
 
 }  // namespace mx::evaluation

@@ -17,7 +17,8 @@ uint16_t Emitter::append(loop::Ins ins) {
 uint16_t Emitter::scalar_bits(DType type, uint64_t bits) {
   for (size_t i = 0; i < out_.code.ins.size(); i++) {
     const loop::Ins &ins = out_.code.ins[i];
-    if (ins.op == loop::Op::scalar && ins.type == type && out_.scalars[ins.arg] == bits) return static_cast<uint16_t>(i);
+    if (ins.op == loop::Op::scalar && ins.type == type && out_.scalars[ins.arg] == bits)
+      return static_cast<uint16_t>(i);
   }
   out_.scalars.push_back(bits);
   return append({loop::Op::scalar, type, 0, out_.code.n_scalars++, 0, 0, 0});

@@ -8,10 +8,10 @@ namespace mx::lower {
 // A unit's code, and what its operands and scalars stand for.
 struct Emitted {
   loop::Code code;
-  std::vector<Edge> operands;      // loads first, then stores: the order of loop::Code::operands
-  std::vector<int64_t> offsets;    // per operand, in bytes: 4 for the imaginary part of a reduced complex number
+  std::vector<Edge> operands;    // loads first, then stores: the order of loop::Code::operands
+  std::vector<int64_t> offsets;  // per operand, in bytes: 4 for the imaginary part of a reduced complex number
   uint32_t n_loads = 0;
-  std::vector<uint64_t> scalars;   // bits of an element, per scalar of the code
+  std::vector<uint64_t> scalars;  // bits of an element, per scalar of the code
 };
 
 Emitted emit(const Graph &graph, const Fusion &fusion, const Unit &unit);

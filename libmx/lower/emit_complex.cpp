@@ -115,7 +115,7 @@ C ComplexEmitter::tanh(C x) {
 
 C ComplexEmitter::power(C x, C y) {
   const C value = exp(multiply(y, log(x)));
-  const uint16_t zero_base = equal(x, real(0));
+  const uint16_t zero_base = both(equal(x, real(0)), test(Op::greater, y.re, k(0)));
   const uint16_t zero_exponent = equal(y, real(0));
   return pick(zero_exponent, real(1), pick(zero_base, real(0), value));
 }
@@ -142,8 +142,8 @@ C ComplexEmitter::emit_unary(OpCode op, C x) {
     case OpCode::ceil:
     case OpCode::trunc:
     case OpCode::round: {
-      const Op ins = op == OpCode::floor  ? Op::floor
-                     : op == OpCode::ceil ? Op::ceil
+      const Op ins = op == OpCode::floor   ? Op::floor
+                     : op == OpCode::ceil  ? Op::ceil
                      : op == OpCode::trunc ? Op::trunc
                                            : Op::round;
       return pair(un(ins, x.re), un(ins, x.im));

@@ -13,38 +13,29 @@ constexpr Op none = Op::load;
 // The instruction behind an op, `none` if there is none of its own.
 constexpr Op instruction(OpCode op) noexcept {
   switch (op) {
-#define SAME(name)     \
-  case OpCode::name:   \
+#define SAME(name)   \
+  case OpCode::name: \
     return Op::name;
-    SAME(negative) SAME(absolute) SAME(sign) SAME(square) SAME(floor) SAME(ceil) SAME(trunc) SAME(round)
-    SAME(sqrt) SAME(rsqrt) SAME(reciprocal) SAME(exp) SAME(expm1) SAME(log) SAME(log2) SAME(log10) SAME(log1p)
-    SAME(sin) SAME(cos) SAME(tan) SAME(arcsin) SAME(arccos) SAME(arctan) SAME(sinh) SAME(cosh) SAME(tanh)
-    SAME(arcsinh) SAME(arccosh) SAME(arctanh) SAME(erf) SAME(erfinv) SAME(sigmoid) SAME(logical_not)
-    SAME(add) SAME(subtract) SAME(multiply) SAME(divide) SAME(floor_divide) SAME(remainder) SAME(power)
-    SAME(maximum) SAME(minimum) SAME(arctan2) SAME(logaddexp) SAME(hypot) SAME(copysign) SAME(nextafter)
-    SAME(equal) SAME(not_equal) SAME(less) SAME(less_equal) SAME(greater) SAME(greater_equal)
-    SAME(logical_and) SAME(logical_or) SAME(logical_xor)
+    // clang-format off
+  SAME(negative) SAME(absolute) SAME(sign) SAME(square) SAME(floor) SAME(ceil) SAME(trunc) SAME(round) SAME(sqrt)
+  SAME(rsqrt) SAME(reciprocal) SAME(exp) SAME(expm1) SAME(log) SAME(log2) SAME(log10) SAME(log1p) SAME(sin) SAME(cos)
+  SAME(tan) SAME(arcsin) SAME(arccos) SAME(arctan) SAME(sinh) SAME(cosh) SAME(tanh) SAME(arcsinh) SAME(arccosh)
+  SAME(arctanh) SAME(erf) SAME(erfinv) SAME(sigmoid) SAME(logical_not) SAME(add) SAME(subtract) SAME(multiply)
+  SAME(divide) SAME(floor_divide) SAME(remainder) SAME(power) SAME(maximum) SAME(minimum) SAME(arctan2) SAME(logaddexp)
+  SAME(hypot) SAME(copysign) SAME(nextafter) SAME(equal) SAME(not_equal) SAME(less) SAME(less_equal) SAME(greater)
+  SAME(greater_equal) SAME(logical_and) SAME(logical_or) SAME(logical_xor)
 #undef SAME
-    case OpCode::bitwise_invert:
-      return Op::bit_not;
-    case OpCode::isnan:
-      return Op::is_nan;
-    case OpCode::isinf:
-      return Op::is_inf;
-    case OpCode::isfinite:
-      return Op::is_finite;
-    case OpCode::bitwise_and:
-      return Op::bit_and;
-    case OpCode::bitwise_or:
-      return Op::bit_or;
-    case OpCode::bitwise_xor:
-      return Op::bit_xor;
-    case OpCode::left_shift:
-      return Op::shift_left;
-    case OpCode::right_shift:
-      return Op::shift_right;
-    default:
-      return none;
+  case OpCode::bitwise_invert: return Op::bit_not;
+  case OpCode::isnan: return Op::is_nan;
+  case OpCode::isinf: return Op::is_inf;
+  case OpCode::isfinite: return Op::is_finite;
+  case OpCode::bitwise_and: return Op::bit_and;
+  case OpCode::bitwise_or: return Op::bit_or;
+  case OpCode::bitwise_xor: return Op::bit_xor;
+  case OpCode::left_shift: return Op::shift_left;
+  case OpCode::right_shift: return Op::shift_right;
+  default: return none;
+    // clang-format on
   }
 }
 
@@ -74,7 +65,8 @@ uint16_t emit_bool(Emitter &e, OpCode op, std::span<const uint16_t> in) {
 }
 
 bool is_logical(OpCode op) noexcept {
-  return op == OpCode::logical_not || op == OpCode::logical_and || op == OpCode::logical_or || op == OpCode::logical_xor;
+  return op == OpCode::logical_not || op == OpCode::logical_and || op == OpCode::logical_or ||
+         op == OpCode::logical_xor;
 }
 
 bool is_comparison(OpCode op) noexcept {
@@ -161,8 +153,8 @@ uint16_t emit_from_fp8(Emitter &e, DType type, uint16_t code) {
   uint16_t scale = e.scalar(f, 0x1p-10);  // times 2^exponent, one bit of it at a time: exact
   for (int bit = 0; bit < 4; bit++) {
     const uint16_t set = e.cast(b, bits(exponent, 1 << bit));
-    scale = e.binary(Op::multiply, f, scale,
-                     e.select(f, set, e.scalar(f, __builtin_ldexp(1, 1 << bit)), e.scalar(f, 1)));
+    scale =
+        e.binary(Op::multiply, f, scale, e.select(f, set, e.scalar(f, __builtin_ldexp(1, 1 << bit)), e.scalar(f, 1)));
   }
   const uint16_t normal = e.binary(Op::multiply, f, e.binary(Op::add, f, mantissa, e.scalar(f, 8)), scale);
   const uint16_t subnormal = e.binary(Op::multiply, f, mantissa, e.scalar(f, 0x1p-9));

@@ -14,9 +14,7 @@ namespace {
 constexpr int max_weight = static_cast<int>(loop::max_instructions) - 128;
 constexpr int max_edges = static_cast<int>(loop::max_operands) - 16;
 
-bool is_elementwise(const GraphNode &node) noexcept {
-  return !node.leaf && info(node.op).kind == OpKind::elementwise;
-}
+bool is_elementwise(const GraphNode &node) noexcept { return !node.leaf && info(node.op).kind == OpKind::elementwise; }
 bool is_constant(const GraphNode &node) noexcept { return !node.leaf && node.op == OpCode::constant; }
 bool is_reduce(const GraphNode &node) noexcept { return !node.leaf && info(node.op).kind == OpKind::reduce; }
 

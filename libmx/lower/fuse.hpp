@@ -8,15 +8,15 @@ namespace mx::lower {
 struct Unit {
   enum class Kind : uint8_t { loop, library, view };
   Kind kind = Kind::loop;
-  std::vector<uint32_t> nodes;     // in topological order; one node unless it is a loop
-  std::vector<uint32_t> reduces;   // loop: reductions at the end of the loop; all over the same axes
-  Dims shape;                      // loop: the iteration space
+  std::vector<uint32_t> nodes;    // in topological order; one node unless it is a loop
+  std::vector<uint32_t> reduces;  // loop: reductions at the end of the loop; all over the same axes
+  Dims shape;                     // loop: the iteration space
 };
 
 struct Fusion {
-  std::vector<Unit> units;         // in an order in which they can run
-  std::vector<uint32_t> unit_of;   // node -> unit; no_unit for leaves and for constants that are only scalars of loops
-  std::vector<bool> stored;        // node -> its value must exist in memory
+  std::vector<Unit> units;        // in an order in which they can run
+  std::vector<uint32_t> unit_of;  // node -> unit; no_unit for leaves and for constants that are only scalars of loops
+  std::vector<bool> stored;       // node -> its value must exist in memory
   static constexpr uint32_t no_unit = UINT32_MAX;
 };
 

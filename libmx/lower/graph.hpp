@@ -1,5 +1,6 @@
-// The form in which the compiler sees a computation: nodes in topological order that refer to each other by index. Built
-// from array nodes (eval/, compile/), changed by simplify, read by fuse and plan. No threads, no locks, no device code.
+// The form in which the compiler sees a computation: nodes in topological order that refer to each other by index.
+// Built from array nodes (eval/, compile/), changed by simplify, read by fuse and plan. No threads, no locks, no device
+// code.
 #pragma once
 #include <string>
 #include <vector>
@@ -18,12 +19,12 @@ struct Edge {
 
 struct GraphNode {
   OpCode op = OpCode::copy;
-  bool leaf = false;            // its value comes from outside; `leaf_index` says which
+  bool leaf = false;  // its value comes from outside; `leaf_index` says which
   uint32_t leaf_index = 0;
   Attrs attrs;
   Ref<Object> payload;
   SmallVector<Edge, 2> inputs;
-  SmallVector<Spec, 1> specs;    // of the outputs
+  SmallVector<Spec, 1> specs;  // of the outputs
 };
 
 struct Graph {

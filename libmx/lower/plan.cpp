@@ -25,13 +25,15 @@ class Planner {
       program_.outputs.push_back(place(e));
       const uint32_t storage = place(e).storage;
       lives_[storage].is_output = true;
-      if (program_.storages[storage].kind == Storage::Kind::temp) program_.storages[storage].kind = Storage::Kind::owned;
+      if (program_.storages[storage].kind == Storage::Kind::temp)
+        program_.storages[storage].kind = Storage::Kind::owned;
     }
     merge_temporaries();
     apply_merges();
     find_donors();
     plan_arena();
     release_leaves();
+    note_writes();
     return std::move(program_);
   }
 
@@ -93,9 +95,10 @@ class Planner {
     std::vector<const Place *> operands;
     for (size_t k = 0; k < emitted.operands.size(); k++) {
       operands.push_back(&place(emitted.operands[k]));
-      space.strides.push_back(k >= emitted.n_loads && !unit.reduces.empty() && !is_stored_node(unit, emitted.operands[k].node)
-                                  ? reduced_strides(*operands[k], space)
-                                  : broadcast_strides(operands[k]->spec.shape, operands[k]->layout.strides, unit.shape.size()));
+      space.strides.push_back(
+          k >= emitted.n_loads && !unit.reduces.empty() && !is_stored_node(unit, emitted.operands[k].node)
+              ? reduced_strides(*operands[k], space)
+              : broadcast_strides(operands[k]->spec.shape, operands[k]->layout.strides, unit.shape.size()));
     }
     append_loop(std::move(space), emitted, operands, label(unit));
   }
@@ -275,7 +278,8 @@ class Planner {
           if (from == to || !can_become(s, at, n_loads, out, from)) continue;
           const Storage &donor = program_.storages[from];
           Storage &taker = program_.storages[to];
-          if (taker.kind == Storage::Kind::owned && donor.kind == Storage::Kind::leaf) taker.donors.push_back(donor.index);
+          if (taker.kind == Storage::Kind::owned && donor.kind == Storage::Kind::leaf)
+            taker.donors.push_back(donor.index);
           if (taker.kind == Storage::Kind::temp && donor.kind == Storage::Kind::temp && !taken_.contains(from) &&
               shared_.emplace(to, from).second)
             taken_.emplace(from, true);
@@ -396,14 +400,25 @@ class Planner {
         program_.steps[lives_[i].last].releases.push_back(program_.storages[i].index);
   }
 
+  void note_writes() {
+    for (uint32_t at = 0; at < step(); at++) {
+      Step &s = program_.steps[at];
+      for (uint32_t k = n_loads(at); k < s.operand_storage.size(); k++) s.written.push_back(s.operand_storage[k]);
+      for (const Place &place : s.outputs) s.written.push_back(place.storage);
+    }
+  }
+
+  // The operands of a loop that it reads.
+  uint32_t n_loads(uint32_t at) const noexcept { return at < n_loads_.size() ? n_loads_[at] : 0; }
+
   const Graph &graph_;
   Fusion fusion_;
   Program program_;
   std::vector<uint32_t> place_of_;  // node -> its first output in places_
   std::vector<Place> places_;
-  std::vector<Life> lives_;         // per storage
-  std::vector<uint32_t> n_loads_;   // per step
-  std::vector<uint32_t> merged_;    // per storage: the one it was merged into, or nowhere
+  std::vector<Life> lives_;              // per storage
+  std::vector<uint32_t> n_loads_;        // per step
+  std::vector<uint32_t> merged_;         // per storage: the one it was merged into, or nowhere
   std::map<uint32_t, uint32_t> shared_;  // temp -> the temp whose memory it takes over
   std::map<uint32_t, bool> taken_;
 };

@@ -1,6 +1,7 @@
 #include "lower/program.hpp"
 
 #include "backends/cpu/strided_copy.hpp"
+#include "base/status.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/pool.hpp"
 
@@ -11,7 +12,10 @@ namespace {
 class Run {
  public:
   Run(const Program &program, std::vector<Leaf> leaves)
-      : program_(program), leaves_(std::move(leaves)), bases_(program.storages.size()), owned_(program.storages.size()) {
+      : program_(program),
+        leaves_(std::move(leaves)),
+        bases_(program.storages.size()),
+        owned_(program.storages.size()) {
     if (program.arena_bytes) arena_ = allocate(static_cast<size_t>(program.arena_bytes));
     for (size_t i = 0; i < bases_.size(); i++) {
       const Storage &storage = program.storages[i];
@@ -21,20 +25,30 @@ class Run {
     }
   }
 
-  std::vector<Output> operator()() {
+  // A step that fails loses what it would have written, and with it all that is computed from that; the rest goes on.
+  std::vector<Output> operator()(std::exception_ptr &failure) {
     for (const Step &step : program_.steps) {
       check_cancel();
-      if (step.kind == Step::Kind::loop)
-        run_loop(step);
-      else
-        run_library(step);
+      if (!failure || !reads_lost(step)) {
+        try {
+          run_step(step);
+        } catch (...) {
+          if (cancelled()) throw;
+          if (!failure) failure = std::current_exception();
+          lose(step);
+        }
+      } else {
+        lose(step);
+      }
       for (uint32_t leaf : step.releases) leaves_[leaf].buffer = {};
     }
     std::vector<Output> outputs;
     outputs.reserve(program_.outputs.size());
     for (const Place &place : program_.outputs) {
+      outputs.push_back({place.spec, place.layout, {}});
+      if (is_lost(place.storage)) continue;
       base(place.storage);  // an output of zero bytes may have been written by no step
-      outputs.push_back({place.spec, place.layout, buffer(place.storage)});
+      outputs.back().buffer = buffer(place.storage);
       const Storage &storage = program_.storages[place.storage];
       if (storage.kind == Storage::Kind::leaf) outputs.back().layout.offset += leaves_[storage.index].offset;
     }
@@ -43,6 +57,39 @@ class Run {
 
  private:
   static char *data(const Ref<Buffer> &buffer) noexcept { return reinterpret_cast<char *>(buffer->data()); }
+
+  void run_step(const Step &step) { step.kind == Step::Kind::loop ? run_loop(step) : run_library(step); }
+
+  // Of the exception being handled.
+  static bool cancelled() noexcept {
+    try {
+      throw;
+    } catch (const Error &e) {
+      return e.status() == MX_ERROR_CANCELLED;
+    } catch (...) {
+      return false;
+    }
+  }
+
+  bool is_lost(uint32_t storage) const noexcept { return !lost_.empty() && lost_[storage]; }
+
+  template <class F>
+  static void each_storage(const Step &step, F f) {
+    for (uint32_t storage : step.operand_storage) f(storage);
+    for (const Place &place : step.inputs) f(place.storage);
+    for (const Place &place : step.outputs) f(place.storage);
+  }
+
+  bool reads_lost(const Step &step) const {
+    bool lost = false;
+    each_storage(step, [&](uint32_t storage) { lost |= is_lost(storage); });
+    return lost;
+  }
+
+  void lose(const Step &step) {
+    lost_.resize(program_.storages.size(), false);
+    for (uint32_t storage : step.written) lost_[storage] = true;
+  }
 
   Ref<Buffer> buffer(uint32_t storage) const noexcept {
     const Storage &s = program_.storages[storage];
@@ -91,11 +138,20 @@ class Run {
   SmallVector<char *, 8> bases_;
   SmallVector<Ref<Buffer>, 8> owned_;
   Ref<Buffer> arena_;
+  std::vector<bool> lost_;  // per storage; empty until something fails
 };
 
 }  // namespace
 
-std::vector<Output> Program::run(std::vector<Leaf> leaves) const { return Run(*this, std::move(leaves))(); }
+std::vector<Output> Program::run(std::vector<Leaf> leaves, std::exception_ptr *failure) const {
+  std::exception_ptr first;
+  std::vector<Output> outputs = Run(*this, std::move(leaves))(first);
+  if (failure)
+    *failure = std::move(first);
+  else if (first)
+    std::rethrow_exception(first);
+  return outputs;
+}
 
 int64_t Program::peak_bytes() const noexcept {
   int64_t bytes = arena_bytes;

@@ -1,6 +1,7 @@
-// What lowering makes: a flat list of steps over storages. Running one takes its outputs and one arena from the pool and
-// builds no graph. A program is immutable and may run on several threads at once.
+// What lowering makes: a flat list of steps over storages. Running one takes its outputs and one arena from the pool
+// and builds no graph. A program is immutable and may run on several threads at once.
 #pragma once
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -39,18 +40,19 @@ struct Step {
   OpCode op = OpCode::copy;
   // loop
   loop::KernelRef kernel;
-  loop::Args args;                            // data pointers are filled in by each run
-  SmallVector<uint32_t, 4> operand_storage;   // per operand
+  loop::Args args;                           // data pointers are filled in by each run
+  SmallVector<uint32_t, 4> operand_storage;  // per operand
   SmallVector<int64_t, 4> operand_offset;
   // library
   cpu::KernelFunction function = nullptr;
-  bool copies_first = false;                  // in place on another storage: inputs[0] is copied into outputs[0] first
+  bool copies_first = false;  // in place on another storage: inputs[0] is copied into outputs[0] first
   Attrs attrs;
   Ref<Object> payload;
   SmallVector<Place, 3> inputs;
   SmallVector<Place, 1> outputs;
-  SmallVector<uint32_t, 2> releases;          // leaves that no later step reads
-  std::string label;                          // for explain and traces
+  SmallVector<uint32_t, 2> written;   // storages that it makes or changes
+  SmallVector<uint32_t, 2> releases;  // leaves that no later step reads
+  std::string label;                  // for explain and traces
 };
 
 // A leaf at run time: lowering assumed that its elements start at the beginning of the buffer.
@@ -67,9 +69,11 @@ class Program {
   int64_t arena_bytes = 0;
   int64_t estimate_ns = 0;  // on one thread
 
-  // Computes the outputs from the leaves. Takes over the references in `leaves`: a buffer nobody else holds may become an
-  // output. Throws what kernels throw, bad_alloc, CANCELLED.
-  std::vector<Output> run(std::vector<Leaf> leaves) const;
+  // Computes the outputs from the leaves. Takes over the references in `leaves`: a buffer nobody else holds may become
+  // an output. Throws what kernels throw, bad_alloc, CANCELLED. With `failure`, the first exception of a step goes
+  // there, and outputs that do not depend on it are there all the same; the others have no buffer. CANCELLED is always
+  // thrown.
+  std::vector<Output> run(std::vector<Leaf> leaves, std::exception_ptr *failure = nullptr) const;
 
   // The most memory that a run holds beyond its leaves, in bytes.
   int64_t peak_bytes() const noexcept;

@@ -7,9 +7,9 @@
 namespace mx::lower {
 
 struct Space {
-  Dims shape;                       // outermost first
-  SmallVector<bool, 8> reduced;     // per dimension
-  std::vector<Dims> strides;        // per operand, per dimension; bytes
+  Dims shape;                                   // outermost first
+  SmallVector<bool, 8> reduced;                 // per dimension
+  std::vector<Dims> strides;                    // per operand, per dimension; bytes
   uint32_t reduced_begin = 0, reduced_end = 0;  // set by canonicalize
 };
 

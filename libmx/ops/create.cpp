@@ -43,8 +43,11 @@ int64_t count_integers(const Scalar &start, const Scalar &stop, const Scalar &st
 }
 
 int64_t count_reals(double start, double stop, double step) {
-  const double n = std::ceil((stop - start) / step);
-  if (std::isnan(n)) fail(MX_ERROR_INVALID_ARGUMENT, "arange: start %g, stop %g, step %g", start, stop, step);
+  const double gap = stop - start;
+  double n = std::ceil(gap / step);
+  if (n == 0 && gap != 0 && (gap > 0) == (step > 0)) n = 1;  // the step is infinite, or goes far beyond
+  if (std::isnan(n) || !std::isfinite(start))
+    fail(MX_ERROR_INVALID_ARGUMENT, "arange: start %g, stop %g, step %g", start, stop, step);
   if (n >= 0x1p62) fail(MX_ERROR_OVERFLOW, "arange: too many elements");
   return n > 0 ? static_cast<int64_t>(n) : 0;
 }
@@ -98,9 +101,10 @@ Value arange(const Scalar &start, const Scalar &stop, const Scalar &step, DType 
       exact ? count_integers(start, stop, step) : count_reals(as_double(start), as_double(stop), as_double(step));
   Attrs attrs;
   attrs.put(n).put(dtype);
+  const Scalar by = std::isfinite(as_double(step)) ? step : Scalar{MX_SCALAR_INT, 0, 0, 0};  // there is only one then
   // an integer array with fractional bounds: start and step are cut off, the count is not
-  attrs.put(is_integer(dtype) ? to_int(start) : 0).put(is_integer(dtype) ? to_int(step) : 0);
-  attrs.put(as_double(start)).put(as_double(step));
+  attrs.put(is_integer(dtype) ? to_int(start) : 0).put(is_integer(dtype) ? to_int(by) : 0);
+  attrs.put(as_double(start)).put(as_double(by));
   return make(OpCode::arange, std::move(attrs), {}, s);
 }
 

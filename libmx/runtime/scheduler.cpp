@@ -96,6 +96,7 @@ Event *Scheduler::blocker(Task &task) noexcept {
 }
 
 Event *Scheduler::failed_dependency(Task &task) noexcept {
+  if (task.judges_failures) return nullptr;
   for (const Ref<Event> &dependency : task.dependencies)
     if (dependency->failed()) return dependency.get();
   return nullptr;

@@ -48,15 +48,18 @@ void check_opened(void *handle, check_free_fn *free) {
   pthread_mutex_unlock(&mutex);
 }
 
-void check_closed(void *handle) {
+/* A handle of this type; NULL: of any. */
+void check_closed_as(void *handle, check_free_fn *free) {
   pthread_mutex_lock(&mutex);
   for (int i = n_tracked; i-- > 0;)
-    if (tracked[i].handle == handle) {
+    if (tracked[i].handle == handle && (!free || tracked[i].free == free)) {
       tracked[i] = tracked[--n_tracked];
       break;
     }
   pthread_mutex_unlock(&mutex);
 }
+
+void check_closed(void *handle) { check_closed_as(handle, NULL); }
 
 void check_enter(void) {
   if (pthread_equal(pthread_self(), test_thread)) inside_library++;
@@ -145,10 +148,16 @@ static int run_self(const char *program, unsigned long long n) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
 }
 
-/* Every allocation of the first fifty; beyond, a growing step, or every one with MX_TEST_LONG=1. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { DENSE = 10 }; /* processes start slowly */
+#else
+enum { DENSE = 50 };
+#endif
+
+/* Every allocation of the first DENSE; beyond, a growing step, or every one with MX_TEST_LONG=1. */
 static int run_all(const char *program) {
   const int all = getenv("MX_TEST_LONG") != NULL;
-  for (unsigned long long n = 1;; n += all ? 1 : 1 + n / 50) {
+  for (unsigned long long n = 1;; n += all ? 1 : 1 + n / DENSE) {
     const int status = run_self(program, n);
     if (status == NOT_HIT) return printf("%s: failures up to allocation %llu\n", program, n - 1), 0;
     if (status != HANDLED) return status;

@@ -42,7 +42,7 @@ static void test_wide(mx_array x) {
   mx_array all, total;
   for (int i = 0; i < WIDTH; i++) CHECK(mx_negative(&ys[i], x, NULL) == MX_OK);
   CHECK(mx_concatenate(&all, ys, WIDTH, 0, NULL) == MX_OK);
-  for (int i = 0; i < WIDTH; i++) drop(ys[i]);
+  for (int i = WIDTH; i-- > 0;) drop(ys[i]);
   CHECK(mx_sum(&total, all, NULL, 0, false, NULL) == MX_OK);
   drop(all);
   expect(total, MX_FLOAT32, SCALAR, V(WIDTH));

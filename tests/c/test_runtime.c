@@ -1,5 +1,6 @@
 /* mx/runtime.h: the state machine, clients, cancel and threads, as a C host sees them. */
 #include <mx/mx.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "check.h"
@@ -69,8 +70,42 @@ static void aids(void) {
   mx_test_delay(0);
 }
 
+static mx_array shared;
+static int stop;
+
+static void *assign_until_stopped(void *value) {
+  mx_status status = MX_OK;
+  while (!status && !__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) status = mx_array_assign(shared, *(mx_array *)value);
+  return status ? value : NULL;
+}
+
+/* Arrays do not care for the state of the runtime, nor for its changes. */
+static void assign_while_reopening(void) {
+  const float numbers[] = {1, 2};
+  mx_array values[2];
+  pthread_t threads[2];
+  void *failed[2];
+  for (int i = 0; i < 2; i++) CHECK(mx_array_new(&values[i], &numbers[i], 4, NULL, 0, MX_FLOAT32) == MX_OK);
+  CHECK(mx_array_dup(&shared, values[0]) == MX_OK);
+  CHECK(mx_array_free(values[0]) == MX_OK);
+  CHECK(mx_array_new(&values[0], &numbers[0], 4, NULL, 0, MX_FLOAT32) == MX_OK);
+  for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, assign_until_stopped, &values[i]) == 0);
+  int failures = 0;
+  for (int i = 0; i < 50; i++) failures += mx_shutdown(MX_CANCEL, 1000) || mx_reopen();
+  __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+  for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], &failed[i]) == 0);
+  CHECK(!failed[0] && !failed[1]);
+  CHECK(failures == 0);
+  float value = 0;
+  CHECK(mx_array_read(&value, sizeof value, shared) == MX_OK);
+  CHECK(value == 1 || value == 2);
+  CHECK(mx_array_free(shared) == MX_OK);
+  for (int i = 0; i < 2; i++) CHECK(mx_array_free(values[i]) == MX_OK);
+}
+
 int main(void) {
   states();
+  assign_while_reopening();
   threads();
   clients();
   aids();

@@ -61,10 +61,10 @@ static void test_a_value_with_other_users_is_stored() {
   const uint32_t total = b.reduce(OpCode::sum, e, {1}, true);
   b.output(b.add(OpCode::divide, {e, total}));
   expect(b,
-         "loop exp (20,): leaf0 temp0\n"
-         "loop sum (4, 5): temp0 temp128\n"
-         "loop divide (4, 5): temp0 temp128 owned3\n"
-         "arena 192\n");
+         "loop exp (20,): leaf0 owned3\n"
+         "loop sum (4, 5): owned3 temp0\n"
+         "loop divide (4, 5): owned3 temp0 owned3\n"  // the quotient replaces exp's result
+         "arena 64\n");
 }
 
 static void test_views_cost_nothing() {

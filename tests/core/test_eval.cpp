@@ -1,0 +1,151 @@
+// Evaluation: regions, what is materialised, donation, failures, many threads on one graph.
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "c/check.h"
+#include "compile/function.hpp"
+#include "eval/eval.hpp"
+#include "ops/binary.hpp"
+#include "ops/linalg.hpp"
+#include "ops/reduce.hpp"
+#include "ops/unary.hpp"
+#include "runtime/lifecycle.hpp"
+
+using mx::Dims;
+using mx::DType;
+using mx::NodeState;
+using mx::Value;
+
+static Value vector(std::vector<float> data) {
+  mx::Spec spec{DType::float32, Dims{static_cast<int64_t>(data.size())}};
+  mx::Ref<mx::Buffer> buffer = mx::allocate(data.size() * sizeof(float));
+  std::memcpy(buffer->data(), data.data(), data.size() * sizeof(float));
+  return mx::make_done(std::move(spec), {Dims{4}, 0}, std::move(buffer));
+}
+
+static std::vector<float> values(const Value &v) {
+  std::vector<float> out(static_cast<size_t>(mx::element_count(mx::spec_of(v).shape)));
+  mx::read(out.data(), out.size() * sizeof(float), v);
+  return out;
+}
+
+static void test_values_alive_outside_are_kept() {
+  const Value x = vector({1, 2, 3, 4});
+  const Value middle = mx::ops::square(x), end = mx::ops::add(middle, x);
+  mx::eval(end);
+  CHECK(middle.node->state() == NodeState::done);  // this test still refers to it
+  CHECK(values(middle) == (std::vector<float>{1, 4, 9, 16}));
+  Value inner = mx::ops::negative(x);
+  const Value outer = mx::ops::add(inner, x);
+  const mx::Node *address = inner.node.get();
+  inner = {};
+  mx::eval(outer);
+  CHECK(outer.node->state() == NodeState::done && address != nullptr);
+}
+
+// A compiled call is a region of its own; what is beside it and what is behind it must still be computed.
+static void test_around_compiled_calls() {
+  auto f = mx::make_ref<mx::Function>("f", 0);
+  const Value x = vector({1, 2});
+  const auto call = [&](const Value &in) {
+    mx::SmallVector<Value, 4> out;
+    uint64_t tag;
+    if (!mx::call_if_compiled(*f, {&in, 1}, {}, out, tag)) {
+      auto open = mx::Call::begin(*f, {&in, 1}, {});
+      const Value traced = mx::ops::exp(open->placeholders()[0]);
+      open->commit({&traced, 1}, 0);
+      out = open->outputs();
+    }
+    return out[0];
+  };
+  // x -> call -> add with a value of level 0 -> call -> multiply with the same value
+  const Value shared = mx::ops::negative(x);
+  const Value once = mx::ops::add(call(mx::ops::multiply(x, vector({0, 0}))), shared);
+  const Value twice = mx::ops::multiply(call(mx::ops::subtract(once, once)), mx::ops::square(shared));
+  CHECK(values(twice) == (std::vector<float>{1, 4}));
+  CHECK(values(once) == (std::vector<float>{0, -1}));
+}
+
+static void test_streams_of_one_graph() {
+  const mx::Ref<mx::Stream> a = mx::new_stream({}), b = mx::new_stream({});
+  Value x = vector({1, 2, 3});
+  for (int i = 0; i < 20; i++)
+    x = mx::ops::add(mx::ops::negative(x, i % 2 ? a : b), mx::ops::square(x, i % 3 ? b : a), a);
+  Value y = vector({1, 2, 3});
+  for (int i = 0; i < 20; i++) y = mx::ops::add(mx::ops::negative(y), mx::ops::square(y));
+  CHECK(std::memcmp(values(x).data(), values(y).data(), 12) == 0);
+}
+
+static void test_a_buffer_nobody_needs_is_overwritten() {
+  Value x = mx::ops::add(vector(std::vector<float>(100000, 1)), vector({1}));
+  mx::eval(x);
+  const std::byte *before = x.node->output(0).buffer->data();
+  x = mx::ops::negative(x);
+  mx::eval(x);
+  CHECK(x.node->output(0).buffer->data() == before);
+  const mx::Ref<mx::Pin> pin = mx::pin(x);
+  Value y = mx::ops::negative(x);
+  x = {};
+  mx::eval(y);
+  CHECK(y.node->output(0).buffer->data() != before);  // pinned memory never changes
+  CHECK(reinterpret_cast<const float *>(pin->data())[0] == -2);
+}
+
+static void test_failures_stay_with_what_depends_on_them() {
+  const Value x = vector({1, 2, 3, 4});
+  const Value good = mx::ops::exp(mx::ops::add(x, x));
+  mx::Spec spec{DType::float32, Dims{2, 2}};
+  mx::Ref<mx::Buffer> buffer = mx::allocate(16);
+  std::memset(buffer->data(), 0, 16);
+  const Value zeros = mx::make_done(spec, {Dims{8, 4}, 0}, buffer);
+  const Value bad = mx::ops::cholesky(mx::ops::negative(zeros), false);  // not positive definite
+  const Value behind = mx::ops::add(bad, bad);
+  const Value both[] = {behind, good};
+  bool thrown = false;
+  try {
+    mx::eval(both);
+  } catch (const mx::Error &) {
+    thrown = true;
+  }
+  CHECK(thrown);
+  CHECK(values(good)[0] > 7.38f && values(good)[0] < 7.4f);
+  thrown = false;
+  try {
+    values(behind);
+  } catch (const mx::Error &) {
+    thrown = true;
+  }
+  CHECK(thrown);
+}
+
+static void test_many_threads_one_graph() {
+  for (int round = 0; round < 50; round++) {
+    Value x = vector(std::vector<float>(64, 1));
+    std::vector<Value> levels;
+    for (int i = 0; i < 40; i++) {
+      x = mx::ops::add(mx::ops::multiply(x, vector({0.5f})), vector({1}));
+      levels.push_back(x);
+    }
+    std::vector<std::thread> threads;
+    std::vector<float> results(4);
+    for (int t = 0; t < 4; t++)
+      threads.emplace_back([&, t] {
+        for (size_t i = static_cast<size_t>(t); i < levels.size(); i += 3) mx::eval(levels[i]);
+        results[static_cast<size_t>(t)] = values(levels.back())[0];
+      });
+    for (std::thread &thread : threads) thread.join();
+    for (float result : results) CHECK(result == results[0]);
+  }
+}
+
+int main() {
+  mx::require_running();
+  test_values_alive_outside_are_kept();
+  test_around_compiled_calls();
+  test_streams_of_one_graph();
+  test_a_buffer_nobody_needs_is_overwritten();
+  test_failures_stay_with_what_depends_on_them();
+  test_many_threads_one_graph();
+  return 0;
+}
