@@ -163,8 +163,8 @@ Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) 
 
 namespace {
 
-// Whether an input that only this node still needs could give its buffer to an output. Then the node must be claimed, so
-// that no other thread reads the buffer meanwhile.
+// Whether an input that only this node still needs could give its buffer to an output. Then the node must be claimed,
+// so that no other thread reads the buffer meanwhile.
 bool could_donate(const lower::Program &program, std::span<const Value> inputs) noexcept {
   for (const lower::Storage &storage : program.storages)
     for (uint32_t leaf : storage.donors)

@@ -92,6 +92,11 @@ def test_lists_of_arrays():
     a = mx.array([[mx.array([1, 2]), mx.array([3, 4])]])
     assert a.shape == (1, 2, 2) and a.tolist() == [[[1, 2], [3, 4]]]
     assert mx.array([mx.array(1), 2.5]).dtype is mx.float32
+    mixed = mx.array([[mx.array([True]), [2.0]], [[3], mx.array([4])]])
+    assert mixed.dtype is mx.float32 and mixed.tolist() == [[[1], [2]], [[3], [4]]]
+    for bad in ([mx.array([1, 2]), [1]], [[1, 2], mx.array([1])], [mx.array([1]), 1]):
+        with pytest.raises(ValueError):
+            mx.array(bad)
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -298,7 +303,31 @@ def test_operators_take_other_operands():
     assert pow(a, 2).tolist() == [1, 4, 9]
 
 
-@pytest.mark.parametrize("other", [[1, 2, 3], "x", None, {}, object()])
+def test_numpys_functions_take_arrays():
+    a, x = mx.array([[1.0, 4.0], [9.0, 16.0]]), np.array([[1, 4], [9, 16]], np.float32)
+    assert isinstance(np.sqrt(a), np.ndarray) and np.sqrt(a).tolist() == [[1, 2], [3, 4]]
+    assert np.add(x, a).tolist() == (x + x).tolist() and np.allclose(x, a)
+    assert np.all(x == a) and np.all(a == x) and not np.any(a != x)
+    for name in ("sum", "prod", "min", "max"):
+        assert getattr(np, name)(a).item() == getattr(np, name)(x)
+        assert getattr(np, name)(a, axis=0).tolist() == getattr(np, name)(x, axis=0).tolist()
+    with pytest.raises(TypeError, match="out"):
+        np.sum(a, out=x)
+
+
+def test_division_in_place_needs_floats():
+    for dtype in (mx.bool_, mx.int32, mx.uint8):
+        a = mx.array([1], dtype)
+        with pytest.raises(ValueError, match="in place"):
+            a /= 1
+        assert a.dtype is dtype
+    for dtype in (mx.float16, mx.complex64):
+        a = b = mx.array([3], dtype)
+        a /= 2
+        assert a is b and a.dtype is dtype and a.item() == 1.5
+
+
+@pytest.mark.parametrize("other", [[1, 2, 3], (1, 2, 3), (1,), (), "x", None, {}, object()])
 def test_unknown_operands(other):
     a = mx.array([1, 2, 3])
     with pytest.raises(ValueError, match="addition"):

@@ -346,6 +346,16 @@ def test_shapeless_reductions_of_one_element():
         assert f(mx.ones((n, 2))).tolist() == [n]
 
 
+def test_shapeless_gather_mm():
+    b, index = mx.arange(24.0).reshape(2, 3, 4), mx.array([1, 0])
+    for rank in (2, 3):
+        f = lambda x: mx.gather_mm(x, b, lhs_indices=index * 0, rhs_indices=index)  # noqa: E731
+        compiled = mx.compile(f, shapeless=True)
+        for n in (2, 5):
+            x = mx.ones((2, n, 3)[3 - rank :])
+            assert np.array_equal(np.array(compiled(x)), np.array(f(x)))
+
+
 def test_shapeless_writes():
     def body(x):
         x[1] = 5.0
@@ -429,6 +439,19 @@ def test_two_functions_with_a_common_beginning():
     f, g = mx.compile(lambda x: mx.exp(x) + 1), mx.compile(lambda x: (mx.exp(x), mx.exp(x) * 2))
     x = mx.array([0.0])
     assert f(x).item() == 2 and [v.item() for v in g(x)] == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", [mx.uint8, mx.float32])
+def test_results_are_used_beside_other_work(dtype):
+    """What a consumer of a call reads besides it may be computed before, after or with the call."""
+    f = mx.compile(lambda x: mx.abs(x) + 1)
+    x = mx.array([1, 2, 3], dtype)
+    other = x * 2
+    assert (f(x) + 1).tolist() == [3, 4, 5] and (f(x) + x.astype(mx.int32)).tolist() == [3, 5, 7]
+    assert mx.array_equal(f(x), mx.abs(x) + 1).item()
+    assert (f(other) + f(x + other) * (other + 1)).tolist() == [15, 40, 77]
+    assert mx.sum(f(f(x) + other) + other.astype(mx.float32)).item() == 36
+    assert other.tolist() == [2, 4, 6]
 
 
 def test_inputs_are_donated():

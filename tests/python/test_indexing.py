@@ -239,6 +239,9 @@ def test_at(dtype):
         assert a.at[i].maximum(3).tolist() == [3, 2, 4]
         assert a.at[i].minimum(3).tolist() == [1, 2, 3]
     assert a.tolist() == [1, 2, 4]
+    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"):
+        with pytest.raises(ValueError, match="index"):
+            getattr(a.at, name)(1)
 
 
 def test_assignment_keeps_views_of_before():
@@ -276,6 +279,14 @@ def test_take_and_put_along_axis():
         [8, 9, 10, 7],
     ]
     assert mx.take(mx.array(x), 5).item() == 5 and mx.take(mx.array(x), mx.array([[1]]), axis=0).shape == (1, 1, 4)
+
+
+def test_no_indices_may_have_any_dtype():
+    a, none = mx.array([1, 2, 3]), mx.array([])
+    assert mx.take(a, none).shape == (0,) and mx.take_along_axis(a, none, axis=0).shape == (0,)
+    assert mx.put_along_axis(a, none, none, axis=None).tolist() == [1, 2, 3]
+    with pytest.raises(ValueError):
+        mx.take(a, mx.array([0.0]))
 
 
 def test_slice_functions():

@@ -1,6 +1,7 @@
 """Elementwise ops and products: one table of ops drives NumPy x dtypes x layouts x compiled."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -21,6 +22,15 @@ def _erf(x):
     return np.vectorize(erf, otypes=[np.float64])(x)
 
 
+def _square(x):
+    """Each product and sum rounded, where NumPy's own may use fused operations."""
+    if x.dtype != np.complex64:
+        return np.square(x)
+    out = np.empty_like(x)
+    out.real, out.imag = x.real * x.real - x.imag * x.imag, x.real * x.imag + x.imag * x.real
+    return out
+
+
 def _sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
@@ -30,7 +40,7 @@ UNARY = {
     "abs": (np.abs, NUMBERS, (-9, 9)),
     "sign": (np.sign, [*INTEGERS, *FLOATS], (-9, 9)),
     "negative": (np.negative, NUMBERS, (-9, 9)),
-    "square": (np.square, NUMBERS, (-9, 9)),
+    "square": (_square, NUMBERS, (-9, 9)),
     "floor": (np.floor, [*INTEGERS, *FLOATS], (-9, 9)),
     "ceil": (np.ceil, [*INTEGERS, *FLOATS], (-9, 9)),
     "trunc": (np.trunc, [*INTEGERS, *FLOATS], (-9, 9)),
@@ -168,7 +178,7 @@ def test_unary(name, dtype):
             out,
             expected.astype(np.array(out).dtype),
             dtype,
-            exact=not (name in ("abs", "square") and dtype == "complex64"),
+            exact=not (name == "abs" and dtype == "complex64"),
         )
 
 
@@ -299,6 +309,33 @@ def test_where_clip_and_friends():
 def test_fp8():
     x = mx.array([0.0, 1.0, -2.5, 448.0, 1000.0])
     assert mx.from_fp8(mx.to_fp8(x), mx.float32).tolist() == [0, 1, -2.5, 448, 448]
+
+
+def test_arange_of_any_step():
+    for arguments, expected in [
+        ((0, 10, float("inf")), [0]),
+        ((0, -10, float("-inf")), [0]),
+        ((10, 0, float("inf")), []),
+        ((5, 5, float("inf")), []),
+        ((0, 10, 1e300), [0]),
+        ((3, 0, -2), [3, 1]),
+    ]:
+        assert mx.arange(*arguments).tolist() == expected
+        assert mx.arange(*arguments, dtype=mx.int32).tolist() == expected
+    nan, inf = float("nan"), float("inf")
+    for arguments in [(nan, 1, 5), (0, nan, 5), (0, 2, nan), (0, inf, inf), (inf, 1, 5), (-inf, 1, 5), (0, 5, 0)]:
+        with pytest.raises(ValueError):
+            mx.arange(*arguments)
+
+
+@pytest.mark.parametrize("value", [0.37, math.pi, 1e300, 1e-300])
+def test_numbers_keep_double_precision(value):
+    a = mx.array([1.0], mx.float64)
+    assert mx.full((2,), value, mx.float64).tolist() == [value] * 2 and mx.full_like(a, value).tolist() == [value]
+    assert (a * value).tolist() == [value] and mx.where(mx.array([False]), a, value).tolist() == [value]
+    assert mx.clip(a * mx.inf, None, value).tolist() == [value] and mx.maximum(a * 0, value).tolist() == [value]
+    assert mx.pad(a, 1, constant_values=value).tolist() == [value, 1, value]
+    assert mx.linspace(value, value, 2, dtype=mx.float64).tolist() == [value] * 2
 
 
 def test_dtype_errors_are_both():

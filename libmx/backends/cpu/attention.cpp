@@ -177,8 +177,9 @@ void run_floats(Attention a) {
   const int64_t rows = a.group * a.queries, per_block = std::min(rows, query_block);
   const int64_t blocks = (rows + per_block - 1) / per_block;
   const int64_t keys_per_block = std::min(a.keys, per_block <= 4 ? 4 * key_block : key_block);
-  const double cost = static_cast<double>(per_block * a.keys * (a.depth + a.value_depth)) / 30;
-  parallel_for(a.batch * a.kv_heads * blocks, grain(cost + 200), [&](int64_t begin, int64_t end) {
+  const double cost = 200 + static_cast<double>(per_block * a.keys * (a.depth + a.value_depth)) / 30;
+  const int64_t units = a.batch * a.kv_heads * blocks;
+  parallel_for(units, balanced_grain(units, cost), [&](int64_t begin, int64_t end) {
     Space space(a, per_block, keys_per_block);
     for (int64_t u = begin; u < end; u++) {
       const int64_t first = u % blocks * per_block, head = u / blocks;

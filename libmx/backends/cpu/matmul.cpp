@@ -225,6 +225,30 @@ void multiply_integer_rows(const Product &p, IntegerProduct multiply) {
   });
 }
 
+// Divisions, because the product of three sizes may overflow.
+bool is_at_most(const Product &p, int64_t work) {
+  const int64_t depth = std::max<int64_t>(p.k, 1);
+  return p.m <= work / depth && p.n <= work / depth / p.m;
+}
+
+// Whole products over the pool.
+void multiply_batch(const Call &call) {
+  const Product &p = call.product;
+  const bool small = is_at_most(p, small_work);
+  const int64_t grain = std::max<int64_t>(1, chunk_work / 16 / (p.m * p.n * std::max<int64_t>(p.k, 1) + 64));
+  parallel_for(call.count, grain, [&](int64_t begin, int64_t end) {
+    const Scratch scratch = small ? Scratch(small_scratch(p)) : Scratch();
+    for (int64_t i = begin; i < end; i++) {
+      if (small) {
+        multiply_small(nth(call, i), scratch.get());
+      } else {
+        check_cancel();
+        multiply_large(nth(call, i));
+      }
+    }
+  });
+}
+
 void run(const Call &call, const char *name) {
   const Product &p = call.product;
   if (p.m == 0 || p.n == 0 || call.count == 0) return;
@@ -234,16 +258,11 @@ void run(const Call &call, const char *name) {
     for (int64_t i = 0; i < call.count; i++) multiply_integer_rows(nth(call, i), integers);
     return;
   }
-  // Divisions, because the product of three sizes may overflow.
-  const int64_t work = std::max<int64_t>(p.k, 1);
-  if (p.m <= small_work / work && p.n <= small_work / work / p.m) {
-    const int64_t grain = std::max<int64_t>(1, chunk_work / 16 / (p.m * p.n * work + 64));
-    if (call.count == 1) return multiply_small(p);
-    parallel_for(call.count, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) multiply_small(nth(call, i));
-    });
-    return;
-  }
+  if (call.count == 1 && is_at_most(p, small_work)) return multiply_small(p, Scratch(small_scratch(p)).get());
+  // A thread takes whole products if there are enough of them, and each keeps it busy for 2 ms at most.
+  constexpr int64_t whole_work = int64_t{1} << 26;
+  const bool whole = is_at_most(p, small_work) || (is_at_most(p, whole_work) && call.count >= 2 * num_threads());
+  if (whole) return multiply_batch(call);
   for (int64_t i = 0; i < call.count; i++) multiply_large(nth(call, i));
 }
 

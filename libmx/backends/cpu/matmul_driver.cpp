@@ -1,13 +1,11 @@
-// The paths of a matrix product: small (nothing packed that can be read in place), matrix times vector and
-// blocked (Goto's loops over packed panels, which the threads share). Relies on the kernels' promise that the path and
-// the tiles do not show in the result.
+// The paths of a matrix product: small (nothing packed that can be read in place), matrix times vector, grouped (one
+// operand is small) and blocked (Goto's loops over packed panels, which the threads share). Relies on the kernels'
+// promise that the path and the tiles do not show in the result.
 #include "backends/cpu/matmul_driver.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <new>
 
-#include "runtime/memory.hpp"
 #include "runtime/pool.hpp"
 
 namespace mx::cpu {
@@ -20,27 +18,6 @@ constexpr int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 int64_t k_block(int64_t k) {
   return k <= max_k_block ? std::max<int64_t>(k, 1) : round_up(ceil_div(k, ceil_div(k, max_k_block)), 8);
 }
-
-// Memory for one call: small amounts from the heap, larger ones from the pool, which keeps them for the next call.
-class Scratch {
- public:
-  Scratch() = default;
-  explicit Scratch(int64_t bytes) {
-    constexpr int64_t small = 32 << 10;
-    if (bytes > small)
-      pooled_ = allocate(static_cast<size_t>(bytes));
-    else
-      owned_.reset(static_cast<char *>(::operator new(static_cast<size_t>(bytes), std::align_val_t{64})));
-  }
-  char *get() const noexcept { return pooled_ ? reinterpret_cast<char *>(pooled_->data()) : owned_.get(); }
-
- private:
-  struct Free {
-    void operator()(char *p) const noexcept { ::operator delete(p, std::align_val_t{64}); }
-  };
-  std::unique_ptr<char, Free> owned_;
-  Ref<Buffer> pooled_;
-};
 
 // Whether the sums can be added up in the output itself.
 bool in_place(const Product &p) { return !p.kernels->rounds; }
@@ -99,9 +76,12 @@ void multiply_vector(const Product &p, bool split) {
   if (!as_it_lies) kernels.widen(copy.get(), g.x, g.step, p.k);
   const char *x = as_it_lies ? g.x : copy.get();
   if (!split) return gemv_range(p, g, x, 0, g.rows);
-  const int64_t grain = std::max<int64_t>(16, round_up(chunk_work / 64 / p.k, 256));
+  // Where columns lie side by side, long pieces of them are read faster.
+  const bool by_columns = g.matrix.row == p.itemsize && g.matrix.col != p.itemsize;
+  const int64_t each = by_columns ? round_up(ceil_div(g.rows, 2 * std::max(1, num_threads())), 16) : 0;
+  const int64_t grain = std::max(round_up(ceil_div(chunk_work / 64, p.k), 16), std::min<int64_t>(each, 2048));
   parallel_for(g.rows, grain, [&](int64_t begin, int64_t end) {
-    const int64_t rows = std::max<int64_t>(16, round_up(chunk_work / 16 / p.k, 16));
+    const int64_t rows = std::max(round_up(ceil_div(chunk_work / 16, p.k), 16), std::min<int64_t>(each, 2048));
     for (int64_t i = begin; i < end; i += rows) {
       if (i > begin) check_cancel();
       gemv_range(p, g, x, i, std::min(i + rows, end));
@@ -198,6 +178,104 @@ void multiply_blocked(const Product &p) {
     }
 }
 
+// ---- grouped
+
+// An output of few rows is cut into groups of columns, one of few columns into groups of rows. The operand that all
+// groups need fits the second-level cache and is packed once; a group's own part is packed by the thread that
+// multiplies it. So threads do not wait for each other, and what they pack stays in their caches.
+struct Grouping {
+  bool columns;          // are cut; else rows
+  int64_t cut, held;     // sizes of the output
+  int64_t padded;        // held, as packed
+  int64_t width, grain;  // lanes of a group, groups of a range
+};
+
+Grouping choose_groups(const Product &p) {
+  const MatmulKernels &kernels = *p.kernels;
+  const bool columns = p.m <= p.n;
+  const int64_t lanes = columns ? kernels.nr : kernels.mr, other = columns ? kernels.mr : kernels.nr;
+  Grouping g{columns, std::max(p.m, p.n), std::min(p.m, p.n), 0, 0, 0};
+  g.padded = round_up(g.held, other);
+  constexpr int64_t widest = 64, least_ns = 20'000;
+  const int64_t groups = 4 * std::max(1, num_threads());
+  g.width = round_up(std::clamp<int64_t>(ceil_div(g.cut, groups), 1, widest), lanes);
+  const int64_t ns = g.width * p.k / 4 + g.width * g.held / 8 * p.k / 5;
+  g.grain = std::max<int64_t>(1, least_ns / std::max<int64_t>(1, ns));
+  return g;
+}
+
+bool is_grouped(const Product &p) {
+  constexpr int64_t most_bytes = 256 << 10, most_blocks = 16;
+  const int64_t depth = k_block(p.k);
+  return std::min(p.m, p.n) <= most_bytes / (depth * p.kernels->item) && p.k <= most_blocks * depth;
+}
+
+MatrixView part(const MatrixView &x, int64_t row, int64_t column) {
+  return {x.data + row * x.row + column * x.col, x.row, x.col};
+}
+
+// The shared operand, block after block of k.
+void pack_held(const Product &p, const Grouping &g, char *to) {
+  const MatmulKernels &kernels = *p.kernels;
+  const int64_t depth = k_block(p.k), blocks = ceil_div(p.k, depth);
+  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 17) / (g.padded * depth));
+  parallel_for(blocks, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin * depth; k < std::min(end * depth, p.k); k += depth) {
+      char *block = to + g.padded * k * kernels.item;
+      if (g.columns)
+        kernels.pack_a(block, part(p.a, 0, k), p.m, std::min(depth, p.k - k));
+      else
+        kernels.pack_b(block, part(p.b, k, 0), std::min(depth, p.k - k), p.n);
+    }
+  });
+}
+
+// One group: rows [i, i + m) and columns [j, j + n) of the output, of which one is everything. `held` is the packed
+// operand, or nullptr where the operands are read as they lie.
+void multiply_group(const Product &p, const Grouping &g, int64_t index, const char *held, char *own, char *buffer) {
+  const MatmulKernels &kernels = *p.kernels;
+  const int64_t at = index * g.width, size = std::min(g.width, g.cut - at), block = k_block(p.k);
+  const int64_t i = g.columns ? 0 : at, j = g.columns ? at : 0, m = g.columns ? p.m : size, n = g.columns ? size : p.n;
+  char *sums = in_place(p) ? p.out + (i * p.n + j) * kernels.item : buffer;
+  const int64_t ld = in_place(p) ? p.n : n;
+  for (int64_t k = 0; k < p.k; k += block) {
+    const int64_t depth = std::min(block, p.k - k);
+    const MatrixView a = part(p.a, i, k), b = part(p.b, k, j);
+    if (!held) {
+      kernels.small(sums, ld, a, b, m, n, depth, k > 0, own);
+      continue;
+    }
+    const char *shared = held + g.padded * k * kernels.item;
+    if (g.columns) {
+      kernels.pack_b(own, b, depth, n);
+      kernels.multiply(sums, ld, shared, own, m, n, depth, k > 0);
+    } else {
+      kernels.pack_a(own, a, m, depth);
+      kernels.multiply(sums, ld, own, shared, m, n, depth, k > 0);
+    }
+  }
+  if (!(in_place(p) && plain(p))) finish(p, sums, ld, 1, i, j, m, n);
+}
+
+void multiply_grouped(const Product &p) {
+  const MatmulKernels &kernels = *p.kernels;
+  const Grouping g = choose_groups(p);
+  const int64_t block = k_block(p.k);
+  // One tile in the direction that is held: each element of the other operand is used once, packing would not pay.
+  const bool once = g.columns ? p.m <= kernels.mr : p.n <= kernels.nr && p.a.col == p.itemsize;
+  const Scratch held = once ? Scratch() : Scratch(g.padded * p.k * kernels.item);
+  if (!once) pack_held(p, g, held.get());
+  const int64_t lanes = round_up(g.columns && once ? p.m : g.width, kernels.mr) + kernels.nr;
+  parallel_for(ceil_div(g.cut, g.width), g.grain, [&](int64_t begin, int64_t end) {
+    const Scratch own(std::max(lanes, g.width) * block * kernels.item);
+    const Scratch sums = in_place(p) ? Scratch() : Scratch(g.held * g.width * kernels.item);
+    for (int64_t i = begin; i < end; i++) {
+      check_cancel();
+      multiply_group(p, g, i, once ? nullptr : held.get(), own.get(), sums.get());
+    }
+  });
+}
+
 }  // namespace
 
 int64_t RowOffsets::operator()(int64_t row) const noexcept {
@@ -209,23 +287,39 @@ int64_t RowOffsets::operator()(int64_t row) const noexcept {
   return offset;
 }
 
-void multiply_small(const Product &p) {
+Scratch::Scratch(int64_t bytes) {
+  constexpr int64_t small = 32 << 10;
+  if (bytes > small)
+    pooled_ = allocate(static_cast<size_t>(bytes));
+  else
+    owned_.reset(static_cast<char *>(::operator new(static_cast<size_t>(bytes), std::align_val_t{64})));
+}
+
+void Scratch::Free::operator()(char *p) const noexcept { ::operator delete(p, std::align_val_t{64}); }
+
+// Panels and a strip of one block of k, then the sums.
+int64_t small_scratch(const Product &p) {
+  const MatmulKernels &kernels = *p.kernels;
+  if (is_gemv(p)) return 0;
+  return round_up((round_up(p.m, kernels.mr) + kernels.nr) * k_block(p.k) * kernels.item, 64) +
+         (in_place(p) ? 0 : p.m * p.n * kernels.item);
+}
+
+void multiply_small(const Product &p, char *scratch) {
   const MatmulKernels &kernels = *p.kernels;
   if (is_gemv(p)) return multiply_vector(p, false);
   const int64_t block = k_block(p.k);
-  const int64_t panels = (round_up(p.m, kernels.mr) + kernels.nr) * block * kernels.item,
-                sums_at = round_up(panels, 64);
-  const Scratch buffer = Scratch(sums_at + (in_place(p) ? 0 : p.m * p.n * kernels.item));
-  char *sums = in_place(p) ? p.out : buffer.get() + sums_at;
+  char *sums = in_place(p) ? p.out : scratch + small_scratch(p) - p.m * p.n * kernels.item;
   for (int64_t k = 0; k < p.k; k += block)
-    kernels.small(sums, p.n, {p.a.data + k * p.a.col, p.a.row, p.a.col}, {p.b.data + k * p.b.row, p.b.row, p.b.col},
-                  p.m, p.n, std::min(block, p.k - k), k > 0, buffer.get());
+    kernels.small(sums, p.n, part(p.a, 0, k), part(p.b, k, 0), p.m, p.n, std::min(block, p.k - k), k > 0, scratch);
   if (p.k == 0) std::fill_n(sums, p.m * p.n * kernels.item, char{0});
   if (!(in_place(p) && plain(p))) finish(p, sums, p.n, 1, 0, 0, p.m, p.n);
 }
 
 void multiply_large(const Product &p) {
   if (is_gemv(p)) return multiply_vector(p, true);
+  if (p.k == 0) return multiply_small(p, Scratch(small_scratch(p)).get());
+  if (is_grouped(p)) return multiply_grouped(p);
   multiply_blocked(p);
 }
 

@@ -1,8 +1,26 @@
 // One matrix product out of the kernels of matmul_level.hpp: which path, which tiles, on how many threads.
 #pragma once
+#include <memory>
+
 #include "backends/cpu/matmul_level.hpp"
+#include "runtime/memory.hpp"
 
 namespace mx::cpu {
+
+// Memory for one call: small amounts from the heap, larger ones from the pool, which keeps them for the next call.
+class Scratch {
+ public:
+  Scratch() = default;
+  explicit Scratch(int64_t bytes);
+  char *get() const noexcept { return pooled_ ? reinterpret_cast<char *>(pooled_->data()) : owned_.get(); }
+
+ private:
+  struct Free {
+    void operator()(char *p) const noexcept;
+  };
+  std::unique_ptr<char, Free> owned_;
+  Ref<Buffer> pooled_;
+};
 
 // out (m, n) = alpha a b + beta c, rounded once. `out` is row-major.
 struct Product {
@@ -30,8 +48,10 @@ struct RowOffsets {
 constexpr int64_t chunk_work = int64_t{1} << 24;
 
 // Whole on the calling thread: for products of at most small_work multiplications, which are spread by batch instead.
+// `scratch` is of small_scratch(p) bytes and aligned to 64.
 constexpr int64_t small_work = 96 * 96 * 96;
-void multiply_small(const Product &p);
+int64_t small_scratch(const Product &p);
+void multiply_small(const Product &p, char *scratch);
 // Split over the pool.
 void multiply_large(const Product &p);
 

@@ -41,45 +41,57 @@ void gemv_rows(T *y, const char *a, int64_t row, const T *x, int64_t k, bool add
   }
 }
 
-// Adds the multiples of N columns, each to its own partial sums. Several at once, because memory answers several
-// streams faster than one; the columns after them are called for meanwhile.
-template <class S, int N, class T>
-inline void add_columns(T *const *partial, const char *a, int64_t col, const T *x, int rows) {
+// Rows of a matrix whose columns lie side by side that are added up at once: a whole page or two of each column,
+// because memory answers long runs faster.
+template <class T>
+constexpr int stretch = 8192 / static_cast<int>(sizeof(T));
+
+// partial[r] = the terms of columns first, first + lanes, ... for a stretch of rows. Four columns are added at a time.
+template <class S, class T>
+void add_columns(T *partial, const char *a, int64_t col, const T *x, int first, int64_t k, int rows) {
   constexpr int w = width<T>, item = sizeof(S);
-  int r = 0;
-  for (; r + w <= rows; r += w)
+  for (int r = 0; r < rows; r++) partial[r] = 0;
+  int64_t p = first;
+  const auto add = [&]<int N>(std::integral_constant<int, N>) {
+    for (; p + (N - 1) * lanes<T> < k; p += N * lanes<T>) {
+      const char *from = a + p * col;
+      const int64_t next = lanes<T> * col;
+      int r = 0;
+      for (; r + w <= rows; r += w) {
+        Vec<T> sum = load<T>(partial + r);
 #pragma GCC unroll 4
-    for (int n = 0; n < N; n++) {
-      const char *from = a + n * col + r * item;
-      __builtin_prefetch(from + N * col);
-      store<T>(partial[n] + r, fma(splat(x[n]), Element<S>::widen_vector(from), load<T>(partial[n] + r)));
+        for (int n = 0; n < N; n++)
+          sum = fma(splat(x[p + n * lanes<T>]), Element<S>::widen_vector(from + n * next + r * item), sum);
+        store<T>(partial + r, sum);
+      }
+      for (; r < rows; r++)
+        for (int n = 0; n < N; n++)
+          partial[r] = fma(x[p + n * lanes<T>], T{Element<S>::widen(from + n * next + r * item)}, partial[r]);
     }
-  for (; r < rows; r++)
-    for (int n = 0; n < N; n++) partial[n][r] = fma(x[n], T{Element<S>::widen(a + n * col + r * item)}, partial[n][r]);
+  };
+  add(std::integral_constant<int, 4>());
+  add(std::integral_constant<int, 1>());
 }
 
-// Columns lie side by side: a stretch of rows at a time, whose partial sums stay in the first-level cache.
+// sums[0] = the partial sums lane, lane + step, ... added pairwise as add_pairwise does; the other arrays are scratch.
+template <class S, int step, class T>
+void add_lanes(T (*sums)[stretch<T>], const char *a, int64_t col, const T *x, int lane, int64_t k, int rows) {
+  if constexpr (step == lanes<T>) {
+    add_columns<S>(sums[0], a, col, x, lane, k, rows);
+  } else {
+    add_lanes<S, 2 * step>(sums, a, col, x, lane, k, rows);
+    add_lanes<S, 2 * step>(sums + 1, a, col, x, lane + step, k, rows);
+    for (int r = 0; r < rows; r++) sums[0][r] += sums[1][r];
+  }
+}
+
+// Columns lie side by side.
 template <class S, class T = typename Element<S>::Sum>
 void gemv_columns(T *y, const char *a, int64_t col, const T *x, int64_t m, int64_t k, bool add) {
-  constexpr int item = sizeof(S), stretch = 2048 / static_cast<int>(sizeof(T));
-  T sums[lanes<T>][stretch];
-  for (int64_t i = 0; i < m; i += stretch) {
-    const int rows = static_cast<int>(m - i < stretch ? m - i : stretch);
-    for (T(&partial)[stretch] : sums)
-      for (int r = 0; r < rows; r++) partial[r] = 0;
-    int64_t p = 0;
-    for (; p + 4 <= k; p += 4) {
-      T *partial[4];
-      for (int n = 0; n < 4; n++) partial[n] = sums[p % lanes<T> + n];
-      add_columns<S, 4>(partial, a + i * item + p * col, col, x + p, rows);
-    }
-    for (; p < k; p++) {
-      T *const partial = sums[p % lanes<T>];
-      add_columns<S, 1>(&partial, a + i * item + p * col, col, x + p, rows);
-    }
-    for (int half = lanes<T> / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; l++)
-        for (int r = 0; r < rows; r++) sums[l][r] += sums[l + half][r];
+  T sums[5][stretch<T>];  // 1 + log2(lanes)
+  for (int64_t i = 0; i < m; i += stretch<T>) {
+    const int rows = static_cast<int>(m - i < stretch<T> ? m - i : stretch<T>);
+    add_lanes<S, 1>(sums, a + i * static_cast<int>(sizeof(S)), col, x, 0, k, rows);
     for (int r = 0; r < rows; r++) y[i + r] = add ? y[i + r] + sums[0][r] : sums[0][r];
   }
 }

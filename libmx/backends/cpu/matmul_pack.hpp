@@ -16,8 +16,10 @@ void pack_scalar(Sum *to, const char *from, int64_t lane, int64_t step, int64_t 
       for (int64_t i = 0; i < Size; i++) to[p * Size + i] = Element<S>::widen(from + i * lane + p * step);
     return;
   }
-  for (int64_t p = begin; p < k; p++)
-    for (int64_t i = 0; i < Size; i++) to[p * Size + i] = i < lanes ? Element<S>::widen(from + i * lane + p * step) : 0;
+  for (int64_t p = begin; p < k; p++) {
+    for (int64_t i = 0; i < lanes; i++) to[p * Size + i] = Element<S>::widen(from + i * lane + p * step);
+    for (int64_t i = lanes; i < Size; i++) to[p * Size + i] = 0;
+  }
 }
 
 // width lanes and width elements of k from `from` on: transposed into to[0], to[Size] ...

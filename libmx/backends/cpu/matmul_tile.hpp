@@ -23,24 +23,27 @@ struct Rows {
   int64_t row, step;
 };
 
-template <class T, int R, bool packed>
-inline __attribute__((always_inline)) void accumulate(Vec<T> (&sums)[R][2], const Rows<T> &a, const T *b,
+template <class T, int R, int V, bool packed>
+inline __attribute__((always_inline)) void accumulate(Vec<T> (&sums)[R][V], const Rows<T> &a, const T *b,
                                                       int64_t b_step, int64_t k) {
   constexpr int w = width<T>, bases = (R + 2) / 3;
-  const T *base[bases];  // every third row: the others are one and two strides away
+  constexpr int64_t ahead = 12;  // rows of B that lie apart are called for before they are needed
+  const T *base[bases];          // every third row: the others are one and two strides away
   for (int i = 0; i < bases; i++) base[i] = a.data + 3 * i * a.row;
   const int64_t row = a.row, row2 = 2 * a.row;
 #pragma GCC unroll 12
-  for (int i = 0; i < R; i++) sums[i][0] = sums[i][1] = Vec<T>{};
+  for (int i = 0; i < R; i++)
+    for (int v = 0; v < V; v++) sums[i][v] = Vec<T>{};
   for (int64_t p = 0; p < k; p++) {
-    const Vec<T> b0 = load<T>(b), b1 = load<T>(b + w);
+    Vec<T> right[V];
+    for (int v = 0; v < V; v++) right[v] = load<T>(b + v * w);
+    if constexpr (!packed) __builtin_prefetch(b + ahead * b_step);
     b += b_step;
 #pragma GCC unroll 12
     for (int i = 0; i < R; i++) {
       const T *q = packed ? base[0] + i : i % 3 == 0 ? base[i / 3] : base[i / 3] + (i % 3 == 1 ? row : row2);
       const Vec<T> x = splat(*q);
-      sums[i][0] = fma(x, b0, sums[i][0]);
-      sums[i][1] = fma(x, b1, sums[i][1]);
+      for (int v = 0; v < V; v++) sums[i][v] = fma(x, right[v], sums[i][v]);
     }
     if constexpr (packed) {
       base[0] += tile_rows;
@@ -52,36 +55,34 @@ inline __attribute__((always_inline)) void accumulate(Vec<T> (&sums)[R][2], cons
 }
 
 // Stores or adds the m x n corner of the tile.
-template <class T, int R>
-inline void put(T *c, int64_t ld, const Vec<T> (&sums)[R][2], int64_t m, int64_t n, bool add) {
+template <class T, int R, int V>
+inline void put(T *c, int64_t ld, const Vec<T> (&sums)[R][V], int64_t m, int64_t n, bool add) {
   constexpr int w = width<T>;
 #pragma GCC unroll 12
   for (int i = 0; i < R; i++) {
     if (i >= m) return;
     T *row = c + i * ld;
-    if (n == 2 * w) {
-      store<T>(row, add ? load<T>(row) + sums[i][0] : sums[i][0]);
-      store<T>(row + w, add ? load<T>(row + w) + sums[i][1] : sums[i][1]);
+    if (n == V * w) {
+      for (int v = 0; v < V; v++) store<T>(row + v * w, add ? load<T>(row + v * w) + sums[i][v] : sums[i][v]);
     } else {
-      T edge[2 * w];
-      store<T>(edge, sums[i][0]);
-      store<T>(edge + w, sums[i][1]);
+      T edge[V * w];
+      for (int v = 0; v < V; v++) store<T>(edge + v * w, sums[i][v]);
       for (int64_t j = 0; j < n; j++) row[j] = add ? row[j] + edge[j] : edge[j];
     }
   }
 }
 
-template <class T, int R, bool packed>
+template <class T, int R, int V, bool packed>
 __attribute__((noinline)) void tile(T *c, int64_t ld, const Rows<T> &a, const T *b, int64_t b_step, int64_t m,
                                     int64_t n, int64_t k, bool add) {
-  Vec<T> sums[R][2];
+  Vec<T> sums[R][V];
 #pragma GCC unroll 12
   for (int i = 0; i < R; i++) {  // the rows of the result are far apart: called for now, they are there at the end
     __builtin_prefetch(c + i * ld, 1);
-    __builtin_prefetch(c + i * ld + 2 * width<T> - 1, 1);
+    __builtin_prefetch(c + i * ld + V * width<T> - 1, 1);
   }
-  accumulate<T, R, packed>(sums, a, b, b_step, k);
-  put<T, R>(c, ld, sums, m, n, add);
+  accumulate<T, R, V, packed>(sums, a, b, b_step, k);
+  put<T, R, V>(c, ld, sums, m, n, add);
 }
 
 // Both operands packed as pack_complex does.
@@ -124,18 +125,18 @@ void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, i
                      static_cast<const float *>(b) + j * k * 2, rows, columns, k, add);
       } else {
         using T = typename Element<S>::Sum;
-        tile<T, tile_rows, true>(static_cast<T *>(sums) + i * ld + j, ld,
-                                 {static_cast<const T *>(a) + i * k, 1, tile_rows}, static_cast<const T *>(b) + j * k,
-                                 nr, rows, columns, k, add);
+        const auto run = columns > width<T> ? tile<T, tile_rows, 2, true> : tile<T, tile_rows, 1, true>;
+        run(static_cast<T *>(sums) + i * ld + j, ld, {static_cast<const T *>(a) + i * k, 1, tile_rows},
+            static_cast<const T *>(b) + j * k, nr, rows, columns, k, add);
       }
     }
 }
 
-// Rows of A as they lie, in tiles of tile_rows and then 4, 2 and 1 rows.
-template <class T>
+// Rows of A as they lie, in tiles of tile_rows and then 4, 2 and 1 rows. V: vectors that hold n columns.
+template <class T, int V>
 void multiply_rows(T *c, int64_t ld, Rows<T> a, const T *b, int64_t b_step, int64_t m, int64_t n, int64_t k, bool add) {
   const auto run = [&]<int R>(std::integral_constant<int, R>) {
-    for (; m >= R; m -= R, a.data += R * a.row, c += R * ld) tile<T, R, false>(c, ld, a, b, b_step, R, n, k, add);
+    for (; m >= R; m -= R, a.data += R * a.row, c += R * ld) tile<T, R, V, false>(c, ld, a, b, b_step, R, n, k, add);
   };
   run(std::integral_constant<int, tile_rows>());
   run(std::integral_constant<int, 4>());
@@ -162,15 +163,17 @@ void small(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int
   for (int64_t j = 0; j < n; j += nr) {
     const int64_t columns = n - j < nr ? n - j : nr;
     const char *from = b.data + j * b.col;
-    const bool direct = in_place && columns == nr && b.col == sizeof(S) && aligned_view<S>(b);
+    const bool whole = columns == nr || 2 * columns == nr;
+    const bool direct = in_place && whole && b.col == sizeof(S) && aligned_view<S>(b);
     if (!direct) pack<S, nr>(strip, from, b.col, b.row, columns, k);
     Sum *c = static_cast<Sum *>(sums) + j;
     if constexpr (std::is_same_v<S, Sum> && !std::is_same_v<S, mx::Complex64>) {
       if (in_place) {
         constexpr int64_t item = sizeof(S);
         const Rows<S> rows{reinterpret_cast<const S *>(a.data), a.row / item, a.col / item};
-        multiply_rows<S>(c, ld, rows, direct ? reinterpret_cast<const S *>(from) : strip, direct ? b.row / item : nr, m,
-                         columns, k, add);
+        const auto run = 2 * columns > nr ? multiply_rows<S, 2> : multiply_rows<S, 1>;
+        run(c, ld, rows, direct ? reinterpret_cast<const S *>(from) : strip, direct ? b.row / item : nr, m, columns, k,
+            add);
         continue;
       }
     }

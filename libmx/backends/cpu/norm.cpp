@@ -79,7 +79,7 @@ void normalize(const KernelCall &call, bool centred, double eps, const Tensor *w
   }
   const FloatRows x(in);
   const Scale scale{w.as<float>(), b.as<float>()};
-  for_rows(x.n_rows(), length, 0.5, [&](int64_t begin, int64_t end) {
+  for_rows(x.n_rows(), length, 0.3, [&](int64_t begin, int64_t end) {
     RowCursor cursor(x, out, begin);
     for (int64_t i = begin; i < end; i++) {
       const float *row = cursor.read();

@@ -25,10 +25,15 @@ void scatter_part(const Scatter &s, int64_t column, int64_t n, int64_t low, int6
   walker.operand(0, s.lines.a);
   walker.operand(1, s.lines.b);
   const int64_t per_slice = product(s.lines.outer);
+  constexpr int64_t ahead = 4, line = 64;
+  const int64_t last = s.offsets.size() - 1, bytes = std::min<int64_t>(n * std::abs(s.lines.a_step), 8 * line);
   int64_t work = 0;
   position.seek(0);
-  for (int64_t i = 0; i < s.offsets.size(); i++, position.next()) {
-    const int64_t offset = s.offsets.data()[i];
+  for (int64_t i = 0; i <= last; i++, position.next()) {
+    const int64_t offset = s.offsets.data()[i], later = s.offsets.data()[std::min(i + ahead, last)];
+    // Where a slice goes is known to nobody but us: memory is called for it early.
+    if (later >= low && later < high)
+      for (int64_t at = 0; at < bytes; at += line) __builtin_prefetch(s.out + later + column * s.lines.a_step + at, 1);
     if ((work += 4) > 1 << 19) check_cancel(), work = 0;
     if (offset == SliceOffsets::dropped || offset < low || offset >= high) continue;
     char *to = s.out + offset + column * s.lines.a_step;

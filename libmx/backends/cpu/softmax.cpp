@@ -67,7 +67,7 @@ void softmax(const KernelCall &call) {
         in, [&](const double *x, int64_t i, int64_t length) { softmax_row(to + i * length, x, length); });
   }
   const FloatRows x(in);
-  for_rows(x.n_rows(), x.length(), 1.2, [&](int64_t begin, int64_t end) {
+  for_rows(x.n_rows(), x.length(), 0.5, [&](int64_t begin, int64_t end) {
     RowCursor cursor(x, out, begin);
     for (int64_t i = begin; i < end; i++) {
       const float *row = cursor.read();
@@ -89,7 +89,7 @@ void logsumexp(const KernelCall &call) {
   }
   const FloatRows x(in);
   const int64_t size = itemsize(out.dtype);
-  for_rows(x.n_rows(), x.length(), 0.8, [&](int64_t begin, int64_t end) {
+  for_rows(x.n_rows(), x.length(), 0.4, [&](int64_t begin, int64_t end) {
     RowCursor cursor(x, out, begin);
     for (int64_t i = begin; i < end; i++, cursor.next()) {
       const float value = logsumexp_row(cursor.read(), x.length());

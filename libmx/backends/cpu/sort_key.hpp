@@ -23,8 +23,11 @@ KeyOf<T> value_key(T x) noexcept {
   constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
   const Key bits = std::bit_cast<Key>(x);
   if constexpr (is_float_like<T>) {
-    if (is_nan(widen_element(x))) return static_cast<Key>(~Key{0});
-    return static_cast<Key>(bits & sign ? ~bits : bits | sign);
+    using Signed = std::make_signed_t<Key>;
+    // All bits of a negative number turn over, of others the sign. No branches: this is a loop's whole body.
+    const Key turned = static_cast<Key>(static_cast<Signed>(bits) >> (8 * sizeof(Key) - 1)) | sign;
+    const Key nan = static_cast<Key>(-static_cast<Key>(is_nan(widen_element(x))));
+    return static_cast<Key>((bits ^ turned) | nan);
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<Key>(bits ^ sign);
   } else {
@@ -37,7 +40,9 @@ T from_value_key(KeyOf<T> key) noexcept {
   using Key = KeyOf<T>;
   constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));
   if constexpr (is_float_like<T>) {
-    return std::bit_cast<T>(static_cast<Key>(key & sign ? key ^ sign : ~key));
+    using Signed = std::make_signed_t<Key>;
+    const Key turned = static_cast<Key>(~(static_cast<Signed>(key) >> (8 * sizeof(Key) - 1))) | sign;
+    return std::bit_cast<T>(static_cast<Key>(key ^ turned));
   } else if constexpr (std::is_signed_v<T>) {
     return std::bit_cast<T>(static_cast<Key>(key ^ sign));
   } else {
