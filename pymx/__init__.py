@@ -19,6 +19,7 @@ from .device import *
 from .dtype import *
 from .errors import *
 from .evaluate import *
+from .hadamard import *
 from .indexing import nonzero as nonzero
 from .io import *
 from .lifecycle import num_threads as num_threads

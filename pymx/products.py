@@ -8,12 +8,24 @@ from typing import TYPE_CHECKING
 from ._ffi import fast
 from ._rules import only_array, to_array, to_pair
 from .device import StreamOrDevice
-from .dtype import Dtype
+from .dtype import Dtype, bool_, int64
 
 if TYPE_CHECKING:
     from .array import array
 
-__all__ = ["addmm", "gather_mm", "inner", "kron", "matmul", "outer", "tensordot", "trace", "vecdot"]
+__all__ = [
+    "addmm",
+    "block_masked_mm",
+    "gather_mm",
+    "inner",
+    "kron",
+    "matmul",
+    "outer",
+    "segmented_mm",
+    "tensordot",
+    "trace",
+    "vecdot",
+]
 
 
 def matmul(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
@@ -103,3 +115,54 @@ def _pick(x: array, indices: array | None, stream: StreamOrDevice) -> array:
     # no sizes in the graph, so that it can be replayed on other shapes
     flat = fast.expand_dims(x, (0,), stream) if x.ndim == 2 else fast.flatten(x, 0, -3, stream)
     return fast.take(flat, indices, 0, stream)
+
+
+def block_masked_mm(
+    a: array,
+    b: array,
+    /,
+    block_size: int = 64,
+    mask_out: array | None = None,
+    mask_lhs: array | None = None,
+    mask_rhs: array | None = None,
+    *,
+    stream: StreamOrDevice = None,
+) -> array:
+    """matmul of matrices that are masked in square blocks of 32 or 64: each mask has an element per block (the last
+    ones may be cut off) and is broadcast over the batch. A bool mask picks blocks, one of floats multiplies them."""
+    if block_size not in (32, 64):
+        raise ValueError(f"block_masked_mm: block_size must be 32 or 64, not {block_size}")
+    a, b = (_masked(only_array(x, "block_masked_mm"), m, block_size, stream) for x, m in ((a, mask_lhs), (b, mask_rhs)))
+    return _masked(matmul(a, b, stream=stream), mask_out, block_size, stream)
+
+
+def _masked(x: array, mask: array | None, block: int, stream: StreamOrDevice) -> array:
+    if mask is None:
+        return x
+    blocks = tuple(-(-n // block) for n in x.shape[-2:])
+    if x.ndim < 2 or mask.shape[-2:] != blocks:
+        raise ValueError(f"block_masked_mm: a mask of shape {mask.shape} for a matrix of shape {x.shape}")
+    for axis in (-2, -1):
+        mask = fast.repeat(mask, block, axis, stream)
+    mask = mask[..., : x.shape[-2], : x.shape[-1]]
+    if mask.dtype is bool_:  # what is not picked counts as 0, also if it is not finite
+        return fast.where(mask, x, fast.array_scalar_weak(0, x._dtype_code), stream)
+    return fast.astype(fast.multiply(x, mask, stream), x._dtype_code, stream)
+
+
+def segmented_mm(a: array, b: array, /, segments: array, *, stream: StreamOrDevice = None) -> array:
+    """(..., m, n): a[:, s:e] @ b[s:e] for every pair s, e of `segments`, which has shape (..., 2). a and b are
+    matrices. Takes memory for a copy of a and of b per segment."""
+    a, b, segments = (only_array(x, "segmented_mm") for x in (a, b, segments))
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError(f"segmented_mm: the operands must be matrices, but have shapes {a.shape} and {b.shape}")
+    if not segments.ndim or segments.shape[-1] != 2:
+        raise ValueError(f"segmented_mm: segments must have shape (..., 2), not {segments.shape}")
+    inner_axis = fast.arange(0, a.shape[1], 1, int64._code, stream)
+    start, end = segments[..., :1], segments[..., 1:]
+    inside = fast.logical_and(inner_axis >= start, inner_axis < end, stream)
+    left, right = fast.expand_dims(inside, (-2,), stream), fast.expand_dims(inside, (-1,), stream)
+    return matmul(
+        *(fast.where(mask, x, fast.array_scalar_weak(0, x._dtype_code), stream) for mask, x in ((left, a), (right, b))),
+        stream=stream,
+    )

@@ -196,13 +196,13 @@ static void test_keys(void) {
   /* 300 signatures, which collide when hashes are short */
   CHECK(mx_function_set_capacity(f, 0) == MX_OK);
   for (int k = 0; k < 300; k++) {
-    char key[16];
+    char key[32];
     snprintf(key, sizeof key, "many %d", k);
     y = trace(f, x, key, k % 2 ? doubled : negated, (uint64_t)k);
     drop(y);
   }
   for (int k = 0; k < 300; k++) {
-    char key[16];
+    char key[32];
     snprintf(key, sizeof key, "many %d", k);
     CHECK(value_of(hit(f, x, key, (uint64_t)k)) == (k % 2 ? 6 : -3));
   }

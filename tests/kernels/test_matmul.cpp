@@ -1,6 +1,6 @@
-// matmul and addmm against sums in double: every dtype, layout, path (small, matrix times vector, blocked), batches and
-// empty sizes. The factors are multiples of 1/8 so small that all sums are exact: one rounding at the output is all
-// that a correct kernel does, so results are compared exactly.
+// matmul and addmm against sums in double: every dtype, layout, path (small, matrix times vector, grouped, blocked),
+// batches and empty sizes. The factors are multiples of 1/8 so small that all sums are exact: one rounding at the
+// output is all that a correct kernel does, so results are compared exactly.
 #include "backends/cpu/matmul.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -95,7 +95,8 @@ void test_shapes() {
         for (Arrangement b : arrangements) check_product(dtype, s[0], s[1], s[2], a, b);
 }
 
-void test_blocked() {
+// One small operand, or none.
+void test_large() {
   const int64_t shapes[][3] = {{100, 100, 100}, {130, 257, 301}, {4, 4200, 60},  {4200, 5, 60},
                                {41, 4200, 8},   {4200, 41, 8},   {1, 5000, 200}, {5000, 1, 200}};
   for (DType dtype : {DType::float32, DType::float64, DType::complex64, DType::float16, DType::bfloat16, DType::int32})
@@ -104,6 +105,12 @@ void test_blocked() {
       check_product(dtype, s[0], s[1], s[2], Arrangement::transposed, Arrangement::transposed);
       check_product(dtype, s[0], s[1], s[2], Arrangement::reversed, Arrangement::gaps);
     }
+  for (DType dtype : {DType::float32, DType::complex64, DType::bfloat16}) {
+    check_product(dtype, 530, 540, 130, Arrangement::row_major, Arrangement::transposed);
+    check_product(dtype, 1000, 1000, 0, Arrangement::row_major, Arrangement::row_major);
+  }
+  check_product(DType::float32, 4200, 260, 256, Arrangement::transposed, Arrangement::row_major);
+  check_product(DType::float32, 20, 20, 5000, Arrangement::row_major, Arrangement::row_major);
 }
 
 // a (2, 1, 3, m, k) times b (4, 1, k, n) and (k, n): broadcast batches and rows that fold.
@@ -265,7 +272,7 @@ void test_refuses_bool() {
 
 int main() {
   test_shapes();
-  test_blocked();
+  test_large();
   for (DType dtype : {DType::float32, DType::bfloat16, DType::complex64, DType::int32})
     for (int64_t m : {1, 3})
       for (int64_t n : {1, 20}) {

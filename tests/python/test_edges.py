@@ -73,7 +73,8 @@ def test_sizes_of_zero(name, shape):
         try:
             got = np.array(f(mx.array(x)))
         except ValueError:
-            assert expected is None or not shape, f"{name}{shape} failed"
+            matrices_only = name in ("tril", "triu") and len(shape) < 2  # NumPy makes a square of a row
+            assert expected is None or not shape or matrices_only, f"{name}{shape} failed"
             continue
         if expected is not None:
             assert got.shape == expected.shape
@@ -99,7 +100,7 @@ def test_axes_that_do_not_exist(axis):
         with pytest.raises((ValueError, IndexError)):
             getattr(mx, name)(a, axis=axis)
     for f in (
-        lambda: mx.expand_dims(a, axis * 2),
+        lambda: mx.expand_dims(a, axis + (1 if axis > 0 else -1)),
         lambda: mx.swapaxes(a, 0, axis),
         lambda: mx.moveaxis(a, axis, 0),
         lambda: mx.transpose(a, (0, axis)),

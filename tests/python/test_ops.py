@@ -221,10 +221,13 @@ BROADCASTS = [((3, 4), (4,)), ((3, 1), (1, 4)), ((2, 1, 3), (4, 1)), ((), (2, 2)
 @pytest.mark.parametrize(("a", "b"), BROADCASTS)
 def test_broadcasting(a, b):
     x, y = np.random.default_rng(0).random(a, np.float32), np.random.default_rng(1).random(b, np.float32)
-    for f in (lambda x, y: x + y, lambda x, y: y - x, lambda x, y: mx.maximum(x, y) * y):
-        out = run(f, mx.array(x), mx.array(y))
-        reference = {0: x + y, 1: y - x, 2: np.maximum(x, y) * y}
-        assert any(np.array_equal(np.array(out), r) for r in reference.values())
+    for f, expected in [
+        (lambda x, y: x + y, x + y),
+        (lambda x, y: y - x, y - x),
+        (lambda x, y: mx.maximum(x, y) * y, np.maximum(x, y) * y),
+    ]:
+        out = np.array(run(f, mx.array(x), mx.array(y)))
+        assert out.shape == expected.shape and np.array_equal(out, expected)
     assert mx.broadcast_shapes(a, b) == np.broadcast_shapes(a, b)
 
 
@@ -250,6 +253,11 @@ def test_integer_division_by_zero_and_overflow(dtype):
     if limits.min < 0:
         assert run(lambda x: x // -1, x).tolist()[2] == limits.min
         assert run(lambda x: x % -1, x).tolist() == [0, 0, 0, 0]
+        least, one = mx.full((9,), limits.min, mx_dtype(dtype)), mx.full((9,), -1, mx_dtype(dtype))
+        assert run(lambda x, y: x // y, least, one).tolist() == [limits.min] * 9
+        assert run(lambda x, y: x % y, least, one).tolist() == [0] * 9
+    nothing = mx.zeros((4,), mx_dtype(dtype))
+    assert run(lambda x, y: x // y, x, nothing).tolist() == run(lambda x, y: x % y, x, nothing).tolist() == [0] * 4
     wrapped = np.array([limits.max], dtype) + np.array([1], dtype)
     assert (mx.array([limits.max], mx_dtype(dtype)) + 1).tolist() == wrapped.tolist()
 
