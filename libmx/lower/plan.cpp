@@ -127,23 +127,20 @@ class Planner {
     canonicalize(space);
     Step s;
     s.kind = Step::Kind::loop;
-    s.kernel = loop::compile(emitted.code);
-    s.args.shape.assign(space.shape);
-    s.args.reduced_begin = space.reduced_begin;
-    s.args.reduced_end = space.reduced_end;
+    const loop::KernelRef kernel = loop::compile(emitted.code);
+    s.geometry = {space.shape, space.reduced_begin, space.reduced_end, {}};
     for (size_t k = 0; k < operands.size(); k++) {
-      loop::Args::Operand operand{nullptr, {}};
-      operand.strides.assign(space.strides[k]);
-      s.args.operands.push_back(std::move(operand));
+      s.geometry.strides.push_back(space.strides[k]);
       s.operand_storage.push_back(operands[k]->storage);
       s.operand_offset.push_back(operands[k]->layout.offset + emitted.offsets[k]);
       touch(operands[k]->storage);
     }
-    for (uint64_t bits : emitted.scalars) s.args.scalars.push_back(bits);
+    s.prepared = loop::prepare(kernel, s.geometry);
+    for (uint64_t bits : emitted.scalars) s.scalars.push_back(bits);
     n_loads_.resize(step() + 1, 0);
     n_loads_[step()] = emitted.n_loads;
     s.label = std::move(text);
-    program_.estimate_ns += loop::estimate_ns(*s.kernel, n);
+    program_.estimate_ns += loop::estimate_ns(*kernel, n);
     program_.steps.push_back(std::move(s));
   }
 
@@ -219,11 +216,11 @@ class Planner {
 
   // An output may take the memory of an input that ends here, if this step reads it only where it writes the output.
   bool may_share(const Step &s, uint32_t n_loads, uint32_t out, uint32_t storage) const {
-    if (s.args.reduced_begin != s.args.reduced_end) return false;
+    if (s.geometry.reduced_begin != s.geometry.reduced_end) return false;
     bool reads = false;
     for (uint32_t k = 0; k < n_loads; k++) {
       if (s.operand_storage[k] != storage) continue;
-      if (s.operand_offset[k] != s.operand_offset[out] || !(s.args.operands[k].strides == s.args.operands[out].strides))
+      if (s.operand_offset[k] != s.operand_offset[out] || !(s.geometry.strides[k] == s.geometry.strides[out]))
         return false;
       reads = true;
     }

@@ -115,10 +115,10 @@ class Run {
   }
 
   void run_loop(const Step &step) {
-    loop::Args args = step.args;
-    for (size_t k = 0; k < args.operands.size(); k++)
-      args.operands[k].data = base(step.operand_storage[k]) + step.operand_offset[k];
-    loop::run(*step.kernel, args);
+    SmallVector<char *, 8> operands;
+    for (size_t k = 0; k < step.operand_storage.size(); k++)
+      operands.push_back(base(step.operand_storage[k]) + step.operand_offset[k]);
+    loop::run(*step.prepared, {operands.data(), operands.size()}, step.scalars);
   }
 
   cpu::Tensor tensor(const Place &place) {
@@ -172,7 +172,7 @@ std::string print(const Program &program) {
     text += step.kind == Step::Kind::loop ? "loop " : "library ";
     text += step.label;
     if (step.kind == Step::Kind::loop) {
-      text += " " + to_string(step.args.shape) + ":";
+      text += " " + to_string(step.geometry.shape) + ":";
       for (uint32_t storage : step.operand_storage) text += place(storage);
     } else {
       text += ":";

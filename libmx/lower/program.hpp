@@ -39,8 +39,9 @@ struct Step {
   Kind kind = Kind::loop;
   OpCode op = OpCode::copy;
   // loop
-  loop::KernelRef kernel;
-  loop::Args args;                           // data pointers are filled in by each run
+  loop::PreparedRef prepared;
+  loop::Geometry geometry;
+  SmallVector<uint64_t, 4> scalars;
   SmallVector<uint32_t, 4> operand_storage;  // per operand
   SmallVector<int64_t, 4> operand_offset;
   // library

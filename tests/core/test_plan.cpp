@@ -28,8 +28,8 @@ static void test_a_chain_is_one_loop() {
   const Program p = expect(b,
                            "loop exp+add+exp+add+exp+add+exp+add+2 more (20,): leaf0 owned1\n"
                            "arena 0\n");
-  CHECK(p.steps[0].args.scalars.size() == 1);  // equal constants are one scalar
-  CHECK(p.storages[1].donors.size() == 1);     // x may be overwritten when nobody else holds it
+  CHECK(p.steps[0].scalars.size() == 1);    // equal constants are one scalar
+  CHECK(p.storages[1].donors.size() == 1);  // x may be overwritten when nobody else holds it
 }
 
 static void test_broadcasts_fuse() {
@@ -39,8 +39,8 @@ static void test_broadcasts_fuse() {
   const Program p = expect(b,
                            "loop add+multiply (4, 5): leaf0 leaf1 leaf2 owned3\n"
                            "arena 0\n");
-  CHECK(p.steps[0].args.operands[1].strides == (mx::SmallVector<int64_t, 4>{0, 4}));
-  CHECK(p.steps[0].args.operands[2].strides == (mx::SmallVector<int64_t, 4>{4, 0}));
+  CHECK(p.steps[0].geometry.strides[1] == (mx::SmallVector<int64_t, 4>{0, 4}));
+  CHECK(p.steps[0].geometry.strides[2] == (mx::SmallVector<int64_t, 4>{4, 0}));
 }
 
 static void test_reductions_take_their_producer() {

@@ -58,6 +58,27 @@ auto with_type(DType type, F &&f) {
   }
 }
 
+// One run of a kernel, all that it takes in one place.
+struct Args {
+  SmallVector<int64_t, 4> shape;
+  uint32_t reduced_begin = 0, reduced_end = 0;
+  struct Operand {
+    char *data;
+    SmallVector<int64_t, 4> strides;
+  };
+  std::vector<Operand> operands;
+  std::vector<uint64_t> scalars;
+};
+inline void run(loop::KernelRef kernel, const Args &args) {
+  loop::Geometry geometry{args.shape, args.reduced_begin, args.reduced_end, {}};
+  std::vector<char *> data;
+  for (const Args::Operand &operand : args.operands) {
+    geometry.strides.push_back(operand.strides);
+    data.push_back(operand.data);
+  }
+  loop::run(*loop::prepare(std::move(kernel), geometry), data, args.scalars);
+}
+
 // An element of a type is kept as its bits in memory.
 template <class T>
 T get(DType type, uint64_t element) {

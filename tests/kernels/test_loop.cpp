@@ -7,7 +7,6 @@
 #include "loop_reference.hpp"
 
 using namespace reference;
-using loop::Args;
 using loop::Backend;
 
 namespace {
@@ -46,7 +45,7 @@ struct Case {
       if (ins.op == Op::store) written[ins.arg] = true;
     for (size_t i = 0; i < operands.size(); i++)
       if (written[i]) operands[i]->fill('\x5a');
-    loop::run(*loop::compile_for(backend, code), args());
+    reference::run(loop::compile_for(backend, code), args());
     for (const auto &o : operands) got.push_back(o->contents());
     for (size_t i = 0; i < operands.size(); i++)
       if (written[i]) compare_output(i, what, backend);
@@ -335,7 +334,7 @@ void test_in_place(const Backend &backend) {
     args.shape = {n};
     for (float *p : {x.data(), x.data(), y.data()}) args.operands.push_back({reinterpret_cast<char *>(p), {4}});
     args.scalars = {put(DType::float32, 3.f)};
-    loop::run(*loop::compile_for(backend, code), args);
+    reference::run(loop::compile_for(backend, code), args);
     for (size_t i = 0; i < x.size(); i++) CHECK(x[i] == before[i] + 3 && y[i] == before[i] * 3);
   }
 }
@@ -360,7 +359,7 @@ void test_large(const Backend &backend) {
     args.operands.push_back(
         {reinterpret_cast<char *>(y.data()), {transposed ? 4 : columns * 4, transposed ? rows * 4 : 4}});
     args.operands.push_back({reinterpret_cast<char *>(out), {columns * 4, 4}});
-    loop::run(*loop::compile_for(backend, code), args);
+    reference::run(loop::compile_for(backend, code), args);
     for (int64_t r = 0; r < rows; r++)
       for (int64_t k = 0; k < columns; k++) {
         const size_t at = static_cast<size_t>(r * columns + k), other = static_cast<size_t>(k * rows + r);

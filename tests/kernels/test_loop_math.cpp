@@ -6,7 +6,6 @@
 #include "loop_reference.hpp"
 
 using namespace reference;
-using loop::Args;
 using loop::Backend;
 
 namespace {
@@ -39,7 +38,7 @@ std::vector<T> evaluate(const Backend &backend, Op op, DType type, const std::ve
   const uint16_t n = static_cast<uint16_t>(code.ins.size());
   code.ins.push_back({op, type, 0, 0, 0, 1});
   code.ins.push_back({Op::store, type, 0, 0, n});
-  loop::run(*loop::compile_for(backend, code), args);
+  reference::run(loop::compile_for(backend, code), args);
   return out;
 }
 

@@ -82,6 +82,20 @@ std::vector<uint16_t> schedule(const Code &code) {
   return order;
 }
 
+// A step whose operands are still symbolic.
+struct Ref {
+  enum Place : uint8_t { none, slot, stream, index, accumulator };
+  Place place = none;
+  uint16_t number = 0;
+};
+struct MicroOp {
+  MicroOp(StepFn f = nullptr, Ref at_p = {}) : fn(f), p(at_p) {}
+  StepFn fn;
+  Ref p, q;
+  int32_t s = -1, t = -1;  // numbers of scalars
+  uint8_t simple = n_simple;
+};
+
 class Compiler {
  public:
   Compiler(const Backend &backend, const Code &code) : code_(code), steps_(backend), out_(std::make_shared<Kernel>()) {
@@ -96,7 +110,7 @@ class Compiler {
   KernelRef compile() {
     check(code_);
     const std::vector<uint16_t> order = schedule(code_);
-    out_->tape.reserve(code_.ins.size() + 16);
+    tape_.reserve(code_.ins.size() + 16);
     out_->scalars.reserve(code_.n_scalars);
     out_->streams.reserve(code_.operands.size());
     for (uint16_t v : order) {
@@ -105,10 +119,16 @@ class Compiler {
       const uint16_t used[3] = {ins.a, ins.b, ins.c};
       for (int k = 0; k < arity(ins.op); k++) remaining_[used[k]]++;
     }
-    for (uint16_t v : order) lower(v);
+    for (size_t i = 0; i < order.size(); i++)
+      if (!(i + 1 < order.size() && lower_scaled(order[i], order[i + 1])))
+        lower(order[i]);
+      else
+        i++;
     fuse_pairs();
     emit(steps_.find(micro_end, 0, 0), 0);
     note_streams();
+    make_steps();
+    find_range();
     return std::move(out_);
   }
 
@@ -119,7 +139,7 @@ class Compiler {
 
   void emit(MicroOp op, float ns) {
     if (!op.fn) fail(MX_ERROR_INTERNAL, "loop kernel: no micro-op for this instruction");
-    out_->tape.push_back(op);
+    tape_.push_back(op);
     out_->block_ns += ns;
   }
   static constexpr float simple_ns = 3, math_ns = 40;
@@ -336,6 +356,28 @@ class Compiler {
                          (ins.op == Op::floor_divide && !is_floating(type));
     emit(op, by_lane && ins.op < Op::equal && ins.op != Op::copysign ? lanes_ns() : simple_ns);
   }
+  // A product v of a scalar and a value in memory, followed by its only use u beside the accumulator: one step.
+  bool lower_scaled(uint16_t v, uint16_t u) {
+    const Ins &product = ins(v), &use = ins(u);
+    if (product.op != Op::multiply || product.type != DType::float32 || use.type != DType::float32 ||
+        (use.op != Op::add && use.op != Op::subtract && use.op != Op::multiply) || remaining_[v] != 1)
+      return false;
+    const uint16_t memory = is_scalar(product.b) ? product.a : product.b;
+    const uint16_t scalar = is_scalar(product.b) ? product.b : product.a;
+    const uint16_t other = use.a == v ? use.b : use.a;
+    if (!is_scalar(scalar) || is_scalar(memory) || homes_[memory].place == Ref::none || other == v || other != current_)
+      return false;
+    uint8_t form = scaled_add;
+    if (use.op == Op::multiply) form = scaled_multiply;
+    if (use.op == Op::subtract) form = use.a == v ? scaled_subtract_from : scaled_subtract;
+    MicroOp op{steps_.find(micro_scaled, kind_f32, form), homes_[memory]};
+    op.s = scalar_for(scalar);
+    if (--remaining_[memory] == 0 && homes_[memory].place == Ref::slot) dying_.push_back(homes_[memory].number);
+    consume(use);
+    emit(op, simple_ns);
+    current_ = u;
+    return true;
+  }
   static uint8_t simple_for(Op op, uint8_t form) noexcept {
     const bool from_scalar = form == form_as || form == form_sa, swapped = form == form_ma || form == form_sa;
     switch (op) {
@@ -379,11 +421,11 @@ class Compiler {
 
   void fuse_pairs() {
     std::vector<MicroOp> fused;
-    fused.reserve(out_->tape.size() + 1);
-    for (size_t i = 0; i < out_->tape.size(); i++) {
-      const MicroOp &first = out_->tape[i];
-      if (first.simple < n_simple && i + 1 < out_->tape.size() && out_->tape[i + 1].simple < n_second) {
-        const MicroOp &second = out_->tape[++i];
+    fused.reserve(tape_.size() + 1);
+    for (size_t i = 0; i < tape_.size(); i++) {
+      const MicroOp &first = tape_[i];
+      if (first.simple < n_simple && i + 1 < tape_.size() && tape_[i + 1].simple < n_second) {
+        const MicroOp &second = tape_[++i];
         MicroOp pair(steps_.level->pairs[first.simple][second.simple], first.p);
         pair.q = second.p;
         pair.s = first.s;
@@ -393,11 +435,11 @@ class Compiler {
         fused.push_back(first);
       }
     }
-    out_->tape = std::move(fused);
+    tape_ = std::move(fused);
   }
   void note_streams() {
-    for (size_t i = 0; i < out_->tape.size(); i++)
-      for (const Ref &ref : {out_->tape[i].p, out_->tape[i].q})
+    for (size_t i = 0; i < tape_.size(); i++)
+      for (const Ref &ref : {tape_[i].p, tape_[i].q})
         if (ref.place == Ref::stream) {
           Stream &s = out_->streams[ref.number];
           s.first = std::min(s.first, static_cast<uint32_t>(i));
@@ -408,9 +450,34 @@ class Compiler {
         if (!in.is_output && to.is_output && in.last > to.first) out_->reads_after_writes = true;
   }
 
+  void find_range() {
+    if (tape_.size() != 3 || out_->reductions.size() != 1 || tape_[0].p.place != Ref::stream) return;
+    const Reduction &r = out_->reductions[0];
+    if (tape_[0].fn == steps_.find(micro_get, width(), form_am))
+      out_->range = steps_.find(r.op, kind_of(r.type), reduce_range);
+  }
+  void make_steps() {
+    const uint16_t n_streams = static_cast<uint16_t>(out_->streams.size());
+    out_->tape.reserve(tape_.size());
+    for (const MicroOp &op : tape_) {
+      const uint16_t at = static_cast<uint16_t>(out_->tape.size());
+      out_->tape.push_back({op.fn, nullptr, 0, nullptr, 0, 0, 0, nullptr});
+      for (const bool is_q : {false, true}) {
+        const Ref &ref = is_q ? op.q : op.p;
+        const int32_t scalar = is_q ? op.t : op.s;
+        if (scalar >= 0) out_->immediates.push_back({at, is_q, static_cast<uint16_t>(scalar)});
+        if (ref.place == Ref::slot) out_->slots.push_back({at, is_q, ref.number});
+        if (ref.place == Ref::accumulator) out_->accumulators.push_back({at, is_q, ref.number});
+        if (ref.place == Ref::stream) out_->rows.push_back({at, is_q, ref.number});
+        if (ref.place == Ref::index) out_->rows.push_back({at, is_q, static_cast<uint16_t>(n_streams + ref.number)});
+      }
+    }
+  }
+
   const Code &code_;
   const Backend &steps_;
   std::shared_ptr<Kernel> out_;
+  std::vector<MicroOp> tape_;
   std::vector<uint32_t> remaining_;
   std::vector<Ref> homes_;
   std::vector<int32_t> scalar_numbers_;

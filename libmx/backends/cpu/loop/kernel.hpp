@@ -1,5 +1,5 @@
-// What compile() makes and run() executes: a tape whose operands are still symbolic. Internal to the loop executor; a
-// second executor (a JIT) would add its code beside the tape, fed from the same Code.
+// What compile() makes and run() executes: a tape whose operands have no addresses yet. Internal to the loop executor;
+// a second executor (a JIT) would add its code beside the tape, fed from the same Code.
 #pragma once
 #include <memory>
 #include <vector>
@@ -37,18 +37,17 @@ inline bool is_reduction(Op op) noexcept { return op >= Op::reduce_sum && op <= 
 // The neutral element of a reduction of `type`, as a lane holds it.
 uint64_t identity(Op op, DType type) noexcept;
 
-struct Ref {
-  enum Place : uint8_t { none, slot, stream, index, accumulator };
-  Place place = none;
-  uint16_t number = 0;
+// An operand of a step that a run fills in, by its number among the slots, rows (plan.hpp) or accumulators.
+struct Patch {
+  uint16_t step;
+  bool is_q;
+  uint16_t number;
 };
-
-struct MicroOp {
-  MicroOp(StepFn f = nullptr, Ref at_p = {}) : fn(f), p(at_p) {}
-  StepFn fn;
-  Ref p, q;
-  int32_t s = -1, t = -1;  // numbers of scalars
-  uint8_t simple = n_simple;
+// A scalar that a run fills in: the first or the second immediate of the step.
+struct ScalarPatch {
+  uint16_t step;
+  bool is_t;
+  uint16_t scalar;
 };
 
 // One way in which an operand is read or written.
@@ -77,12 +76,16 @@ class Kernel {
   const Backend *backend;
   bool wide = false;
   uint16_t n_slots = 0, n_operands = 0, n_scalars = 0;
-  std::vector<MicroOp> tape;
+  std::vector<Step> tape;  // everything but the operands in memory and the scalars
+  std::vector<Patch> slots, rows, accumulators;
+  std::vector<ScalarPatch> immediates;
   std::vector<Stream> streams;
   std::vector<uint16_t> indices;  // the dimensions of the iotas
   std::vector<ScalarUse> scalars;
   std::vector<Constant> constants;
   std::vector<Reduction> reductions;
+  // If all that the tape does is to reduce stream 0 into reduction 0: the step that does a whole range of it.
+  StepFn range = nullptr;
   bool reads_after_writes = false;  // an operand is still read after a store, so outputs on top of inputs need care
   float block_ns = 0;               // estimated time of one block
 

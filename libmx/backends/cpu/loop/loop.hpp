@@ -15,26 +15,29 @@ using KernelRef = std::shared_ptr<const Kernel>;
 // Finds or makes the kernel for this code. Throws INTERNAL if the code is malformed, bad_alloc.
 KernelRef compile(const Code &code);
 
-// The iteration space and the operands of one run. Dimensions go from outermost to innermost; lower/ has put them in
+// The iteration space and how the operands lie in it. Dimensions go from outermost to innermost; lower/ has put them in
 // the best order and merged what could be merged. Reduced dimensions are neighbours: either innermost ("row"
 // reductions) or followed by kept dimensions ("column" reductions). An operand's stride is 0 along dimensions it is
 // broadcast over.
-struct Args {
-  SmallVector<int64_t, 4> shape;
+struct Geometry {
+  Dims shape;
   uint32_t reduced_begin = 0, reduced_end = 0;  // dimensions [begin, end) are reduced; equal when none is
-  struct Operand {
-    char *data;                       // first element
-    SmallVector<int64_t, 4> strides;  // bytes, as many as dimensions
-  };
-  SmallVector<Operand, 4> operands;
-  SmallVector<uint64_t, 4> scalars;  // bits of an element of the scalar's type, in the low bytes
+  SmallVector<Dims, 4> strides;                 // of each operand: bytes, as many as dimensions
 };
 
-// Runs the kernel over the whole space, in parallel where that pays. Zero elements: stores nothing; a reduction over
-// zero elements stores the identity (0, 1, +inf or the largest, -inf or the smallest, true, false).
+// A kernel made ready for one geometry: immutable, shareable between threads, run as often as one likes.
+class Prepared;
+using PreparedRef = std::shared_ptr<const Prepared>;
+
+// Throws INTERNAL if the geometry does not fit the kernel, bad_alloc.
+PreparedRef prepare(KernelRef kernel, const Geometry &geometry);
+
+// Runs the kernel over the whole space, in parallel where that pays. `data` holds the address of each operand's first
+// element, `scalars` the bits of an element of each scalar's type, in the low bytes. Zero elements: stores nothing; a
+// reduction over zero elements stores the identity (0, 1, +inf or the largest, -inf or the smallest, true, false).
 // Deterministic: the result depends on code, shape and instruction set level only, never on the number of threads.
-// Throws CANCELLED between chunks.
-void run(const Kernel &kernel, const Args &args);
+// Throws CANCELLED between chunks, INTERNAL if too little is given.
+void run(const Prepared &prepared, std::span<char *const> data, std::span<const uint64_t> scalars);
 
 // A rough estimate of the run time in nanoseconds on one thread, for deciding whether to run inline.
 int64_t estimate_ns(const Kernel &kernel, int64_t n_elements) noexcept;

@@ -19,59 +19,51 @@ struct Dimension {
 };
 using Dimensions = SmallVector<Dimension, 6>;
 
-int64_t given_stride(const Plan &plan, uint32_t row, uint32_t dim) {
-  const size_t n_streams = plan.kernel.streams.size(), n_indices = plan.kernel.indices.size();
-  if (row < n_streams) return plan.args.operands[plan.kernel.streams[row].operand].strides[dim];
-  if (row < n_streams + n_indices) return plan.kernel.indices[row - n_streams] == dim ? 1 : 0;
-  return plan.args.operands[plan.kernel.reductions[row - n_streams - n_indices].operand].strides[dim];
+int64_t given_stride(const Plan &plan, const Geometry &geometry, uint32_t row, uint32_t dim) {
+  const Row &r = plan.rows[row];
+  if (r.what == Row::index) return r.operand == dim ? 1 : 0;
+  return geometry.strides[r.operand][dim];
 }
 
-void check_args(const Kernel &kernel, const Args &args) {
-  if (args.operands.size() != kernel.n_operands || args.scalars.size() < kernel.n_scalars)
-    fail(MX_ERROR_INTERNAL, "loop kernel: %zu operands and %zu scalars given, %u and %u needed", args.operands.size(),
-         args.scalars.size(), kernel.n_operands, kernel.n_scalars);
-  for (const auto &operand : args.operands)
-    if (operand.strides.size() != args.shape.size())
-      fail(MX_ERROR_INTERNAL, "loop kernel: %zu strides for %zu dimensions", operand.strides.size(), args.shape.size());
+void check_geometry(const Kernel &kernel, const Geometry &geometry) {
+  const size_t n_dims = geometry.shape.size();
+  if (geometry.strides.size() != kernel.n_operands)
+    fail(MX_ERROR_INTERNAL, "loop kernel: strides for %zu operands given, %u needed", geometry.strides.size(),
+         kernel.n_operands);
+  for (const Dims &strides : geometry.strides)
+    if (strides.size() != n_dims)
+      fail(MX_ERROR_INTERNAL, "loop kernel: %zu strides for %zu dimensions", strides.size(), n_dims);
   for (uint16_t dim : kernel.indices)
-    if (dim >= args.shape.size())
-      fail(MX_ERROR_INTERNAL, "loop kernel: iota over dimension %u of %zu", dim, args.shape.size());
-  if (args.reduced_begin > args.reduced_end || args.reduced_end > args.shape.size())
-    fail(MX_ERROR_INTERNAL, "loop kernel: reduced dimensions %u to %u of %zu", args.reduced_begin, args.reduced_end,
-         args.shape.size());
+    if (dim >= n_dims) fail(MX_ERROR_INTERNAL, "loop kernel: iota over dimension %u of %zu", dim, n_dims);
+  if (geometry.reduced_begin > geometry.reduced_end || geometry.reduced_end > n_dims)
+    fail(MX_ERROR_INTERNAL, "loop kernel: reduced dimensions %u to %u of %zu", geometry.reduced_begin,
+         geometry.reduced_end, n_dims);
 }
 
 void make_rows(Plan &plan) {
-  for (const Stream &s : plan.kernel.streams) {
-    Row row{s.is_output ? Row::output : Row::input, s.log2_size};
-    row.base = reinterpret_cast<intptr_t>(plan.args.operands[s.operand].data) + s.offset;
-    plan.rows.push_back(row);
-  }
-  for (size_t i = 0; i < plan.kernel.indices.size(); i++)
-    plan.rows.push_back({Row::index, static_cast<uint8_t>(plan.kernel.wide ? 3 : 2)});
-  for (const Reduction &r : plan.kernel.reductions) {
-    Row row{Row::result, static_cast<uint8_t>(storage_log2(storage_of(r.type)))};
-    row.base = reinterpret_cast<intptr_t>(plan.args.operands[r.operand].data);
-    plan.rows.push_back(row);
-  }
+  for (const Stream &s : plan.kernel.streams)
+    plan.rows.push_back({s.is_output ? Row::output : Row::input, s.log2_size, s.offset, s.operand});
+  for (uint16_t dim : plan.kernel.indices)
+    plan.rows.push_back({Row::index, static_cast<uint8_t>(plan.kernel.wide ? 3 : 2), 0, dim});
+  for (const Reduction &r : plan.kernel.reductions)
+    plan.rows.push_back({Row::result, static_cast<uint8_t>(storage_log2(storage_of(r.type))), 0, r.operand});
 }
 
-Dimensions merged(const Plan &plan, SmallVector<int64_t, 24> &strides) {
-  const Args &args = plan.args;
+Dimensions merged(const Plan &plan, const Geometry &geometry, SmallVector<int64_t, 24> &strides) {
   const uint32_t n_rows = static_cast<uint32_t>(plan.rows.size());
   Dimensions dims;
-  for (uint32_t d = 0; d < args.shape.size(); d++) {
-    if (args.shape[d] == 1) continue;
-    const uint8_t zone = d < args.reduced_begin ? 0 : d < args.reduced_end ? 1 : 2;
+  for (uint32_t d = 0; d < geometry.shape.size(); d++) {
+    if (geometry.shape[d] == 1) continue;
+    const uint8_t zone = d < geometry.reduced_begin ? 0 : d < geometry.reduced_end ? 1 : 2;
     bool fits = !dims.empty() && dims.back().zone == zone;
     for (uint32_t r = 0; fits && r < n_rows; r++)
-      fits = strides[strides.size() - n_rows + r] == given_stride(plan, r, d) * args.shape[d];
+      fits = strides[strides.size() - n_rows + r] == given_stride(plan, geometry, r, d) * geometry.shape[d];
     if (fits) {
-      dims.back().size *= args.shape[d];
-      for (uint32_t r = 0; r < n_rows; r++) strides[strides.size() - n_rows + r] = given_stride(plan, r, d);
+      dims.back().size *= geometry.shape[d];
+      for (uint32_t r = 0; r < n_rows; r++) strides[strides.size() - n_rows + r] = given_stride(plan, geometry, r, d);
     } else {
-      dims.push_back({args.shape[d], d, zone});
-      for (uint32_t r = 0; r < n_rows; r++) strides.push_back(given_stride(plan, r, d));
+      dims.push_back({geometry.shape[d], d, zone});
+      for (uint32_t r = 0; r < n_rows; r++) strides.push_back(given_stride(plan, geometry, r, d));
     }
   }
   return dims;
@@ -113,7 +105,7 @@ SmallVector<uint32_t, 6> divide(Plan &plan, const Dimensions &dims, Reduce mode)
 
 Access access_of(const Plan &plan, uint32_t row) {
   const uint32_t first = plan.first_inner(), last = plan.n_dims() - 1;
-  if (plan.n_inner == 0) return plan.rows[row].what == Row::output ? Access::staged : Access::constant;
+  if (plan.n_inner == 0) return plan.rows[row].what == Row::output ? Access::direct : Access::constant;
   for (uint32_t d = first; d < last; d++)
     if (plan.stride(row, d) != plan.stride(row, d + 1) * plan.sizes[d + 1]) return Access::staged;
   const int64_t step = plan.stride(row, last);
@@ -122,26 +114,12 @@ Access access_of(const Plan &plan, uint32_t row) {
   return step == 0 && plan.rows[row].what != Row::output ? Access::constant : Access::staged;
 }
 
-// The bytes between which the elements of a row lie.
-struct Extent {
-  int64_t low, high;
-};
-Extent extent(const Plan &plan, uint32_t row) {
-  Extent e{plan.rows[row].base, plan.rows[row].base + (int64_t{1} << plan.rows[row].log2_size)};
+void note_extent(const Plan &plan, uint32_t row, Row &r) {
+  r.low = 0, r.high = int64_t{1} << r.log2_size;
   for (uint32_t d = 0; d < plan.n_dims(); d++) {
     const int64_t reach = plan.stride(row, d) * (plan.sizes[d] - 1);
-    (reach < 0 ? e.low : e.high) += reach;
+    (reach < 0 ? r.low : r.high) += reach;
   }
-  return e;
-}
-bool overlaps_input(const Plan &plan, uint32_t output) {
-  const Extent out = extent(plan, output);
-  for (uint32_t r = 0; r < plan.rows.size(); r++) {
-    if (plan.rows[r].what != Row::input) continue;
-    const Extent in = extent(plan, r);
-    if (in.low < out.high && out.low < in.high) return true;
-  }
-  return false;
 }
 
 int64_t streaming_threshold() noexcept {
@@ -156,18 +134,17 @@ int64_t streaming_threshold() noexcept {
 #endif
 }
 
-bool can_stream(const Plan &plan, uint32_t row) {
+bool may_stream(const Plan &plan, uint32_t row) {
   const Row &r = plan.rows[row];
   const int64_t vector = plan.kernel.backend->level->vector_bytes;
   const int64_t bytes = (plan.outer * plan.middle * plan.inner) << r.log2_size;
-  if (bytes < streaming_threshold() || r.base % vector != 0 || (int64_t{1} << r.log2_size) != plan.kernel.lane_bytes())
-    return false;
+  if (bytes < streaming_threshold() || (int64_t{1} << r.log2_size) != plan.kernel.lane_bytes()) return false;
   for (uint32_t d = 0; d < plan.first_inner(); d++)
     if (plan.stride(row, d) % vector != 0) return false;
-  return !overlaps_input(plan, row);
+  return true;
 }
 
-void choose_access(Plan &plan) {
+void choose_access(Plan &plan, bool stage_outputs) {
   const bool is_reduction = !plan.kernel.reductions.empty();
   const int64_t elements = plan.outer * plan.middle * plan.inner;
   for (const Row &row : plan.rows)
@@ -175,49 +152,98 @@ void choose_access(Plan &plan) {
   for (uint32_t r = 0; r < plan.rows.size(); r++) {
     Row &row = plan.rows[r];
     row.access = access_of(plan, r);
+    note_extent(plan, r, row);
     if (row.what == Row::result) continue;
     if (row.what == Row::output && row.access == Access::direct) {
-      // A store on top of an operand that is read later waits in staging memory until the chunk is done.
-      if (plan.kernel.reads_after_writes && overlaps_input(plan, r))
+      if (stage_outputs)
         row.access = Access::staged;
       else
-        row.is_streamed = !is_reduction && can_stream(plan, r);
+        row.may_stream = !is_reduction && may_stream(plan, r);
+      plan.may_stream |= row.may_stream;
     }
     if (row.access == Access::staged) plan.any_staged = true;
   }
-  // The buffer of a worker: slots, scratch memory, staging memory.
+}
+
+// Whether some operand runs along the last outer dimension more densely than along the inner range, as a transposed one
+// does. Then short stretches of all the rows go together, so that its cache lines are used whole.
+bool prefers_rows(const Plan &plan) {
+  if (plan.n_outer == 0 || plan.n_inner != 1) return false;
+  for (uint32_t r = 0; r < plan.rows.size(); r++) {
+    const int64_t inner = std::abs(plan.stride(r, plan.n_outer)), outer = std::abs(plan.stride(r, plan.n_outer - 1));
+    if (plan.rows[r].access == Access::staged && plan.rows[r].what != Row::index && inner >= 64 && outer < 64 &&
+        outer > 0)
+      return true;
+  }
+  return false;
+}
+
+void note_tiles(Plan &plan) {
+  plan.rows_first = plan.kernel.reductions.empty() && prefers_rows(plan);
+  if (!plan.rows_first) return;
+  for (uint32_t r = 0; r < plan.rows.size(); r++) {
+    Row &row = plan.rows[r];
+    row.is_tiled = row.access == Access::staged && row.what == Row::input &&
+                   plan.stride(r, plan.n_outer - 1) == int64_t{1} << row.log2_size;
+  }
+}
+
+void lay_out_buffer(Plan &plan) {
   const int64_t block = plan.kernel.block_bytes();
-  plan.buffer_bytes = (plan.kernel.n_slots + 2) * block;
+  plan.slots = static_cast<int64_t>((plan.kernel.tape.size() * sizeof(Step) + 63) / 64 * 64);
+  plan.scratch = plan.slots + plan.kernel.n_slots * block;
+  plan.buffer_bytes = plan.scratch + 2 * block;
   for (Row &row : plan.rows) {
     row.staging = plan.buffer_bytes;
-    plan.buffer_bytes += row.access == Access::staged || row.what == Row::result ? chunk_blocks * block : block;
+    plan.buffer_bytes += row.is_tiled                                              ? tile_rows * tile_blocks * block
+                         : row.access == Access::staged || row.what == Row::result ? chunk_blocks * block
+                                                                                   : block;
   }
+}
+
+// Whether an output has memory in common with an input.
+bool overlaps_input(const Call &call, uint32_t output) noexcept {
+  const Plan &plan = call.plan;
+  const int64_t low = call.bases[output] + plan.rows[output].low, high = call.bases[output] + plan.rows[output].high;
+  for (uint32_t r = 0; r < plan.rows.size(); r++)
+    if (plan.rows[r].what == Row::input && call.bases[r] + plan.rows[r].low < high &&
+        low < call.bases[r] + plan.rows[r].high)
+      return true;
+  return false;
+}
+
+// A tape of this size, with everything else that a small run needs, fits a worker's own memory.
+constexpr int64_t small_blocks = 16;
+bool fits_small(const Plan &plan) noexcept {
+  if (plan.n_outer != 0 || plan.any_staged || plan.may_stream || !plan.kernel.reductions.empty() ||
+      !plan.kernel.indices.empty() || plan.buffer_bytes > small_buffer_bytes)
+    return false;
+  return plan.inner > 0 && plan.inner <= small_blocks * plan.kernel.block_elements();
 }
 
 }  // namespace
 
-Reduce reduce_mode(const Kernel &kernel, const Args &args) noexcept {
+Reduce reduce_mode(const Kernel &kernel, const Geometry &geometry) noexcept {
   if (kernel.reductions.empty()) return Reduce::none;
   int64_t reduced = 1, after = 1, kept = 1;
-  for (uint32_t d = 0; d < args.shape.size(); d++) {
-    if (d >= args.reduced_begin && d < args.reduced_end) {
-      reduced *= args.shape[d];
+  for (uint32_t d = 0; d < geometry.shape.size(); d++) {
+    if (d >= geometry.reduced_begin && d < geometry.reduced_end) {
+      reduced *= geometry.shape[d];
     } else {
-      kept *= args.shape[d];
-      if (d >= args.reduced_end) after *= args.shape[d];
+      kept *= geometry.shape[d];
+      if (d >= geometry.reduced_end) after *= geometry.shape[d];
     }
   }
   const int64_t block = kernel.block_elements();
   return after >= block / 2 || (reduced <= block && kept >= block) ? Reduce::columns : Reduce::rows;
 }
 
-Plan make_plan(const Kernel &kernel, const Args &args) {
-  check_args(kernel, args);
-  Plan plan{kernel, args, {}, {}, {}};
+Plan make_plan(const Kernel &kernel, const Geometry &geometry, Reduce mode, bool stage_outputs) {
+  Plan plan{kernel, {}, {}, {}};
   make_rows(plan);
   SmallVector<int64_t, 24> given;  // [dimension][row]
-  const Dimensions dims = merged(plan, given);
-  const SmallVector<uint32_t, 6> order = divide(plan, dims, reduce_mode(kernel, args));
+  const Dimensions dims = merged(plan, geometry, given);
+  const SmallVector<uint32_t, 6> order = divide(plan, dims, mode);
   for (uint32_t d : order) plan.sizes.push_back(dims[d].size);
   const uint32_t n_rows = static_cast<uint32_t>(plan.rows.size());
   plan.strides.resize(n_rows * plan.n_dims());
@@ -225,8 +251,38 @@ Plan make_plan(const Kernel &kernel, const Args &args) {
     for (uint32_t d = 0; d < plan.n_dims(); d++) plan.strides[r * plan.n_dims() + d] = given[order[d] * n_rows + r];
   for (uint32_t d = 0; d < plan.n_dims(); d++)
     (d < plan.n_outer ? plan.outer : d < plan.first_inner() ? plan.middle : plan.inner) *= plan.sizes[d];
-  choose_access(plan);
+  choose_access(plan, stage_outputs);
+  note_tiles(plan);
+  lay_out_buffer(plan);
   return plan;
+}
+
+Prepared::Prepared(KernelRef k, const Geometry &geometry)
+    : kernel((check_geometry(*k, geometry), std::move(k))),
+      mode(reduce_mode(*kernel, geometry)),
+      plan(make_plan(*kernel, geometry, mode, false)),
+      is_small(fits_small(plan)) {
+  if (kernel->reads_after_writes) staged = std::make_unique<const Plan>(make_plan(*kernel, geometry, mode, true));
+}
+
+PreparedRef prepare(KernelRef kernel, const Geometry &geometry) {
+  return std::make_shared<const Prepared>(std::move(kernel), geometry);
+}
+
+Call::Call(const Plan &p, std::span<char *const> data, std::span<const uint64_t> given) : plan(p) {
+  for (const Row &row : plan.rows)
+    bases.push_back(row.what == Row::index ? 0 : reinterpret_cast<intptr_t>(data[row.operand]) + row.offset);
+  for (const ScalarUse &use : plan.kernel.scalars) scalars.push_back(lane_bits(use.type, given[use.arg]));
+  if (!plan.may_stream) return;
+  const int64_t vector = plan.kernel.backend->level->vector_bytes;
+  for (uint32_t r = 0; r < bases.size(); r++)
+    streamed.push_back(plan.rows[r].may_stream && bases[r] % vector == 0 && !overlaps_input(*this, r));
+}
+
+bool outputs_overlap_inputs(const Call &call) noexcept {
+  for (uint32_t r = 0; r < call.bases.size(); r++)
+    if (call.plan.rows[r].what == Row::output && overlaps_input(call, r)) return true;
+  return false;
 }
 
 }  // namespace mx::loop

@@ -1,4 +1,4 @@
-// Reductions. Every accumulator of a block is a lane of its own; leaves of 16 blocks (or 16 rows) are added up one
+// Reductions. Every accumulator of a block is a lane of its own; leaves of 64 blocks (or 16 rows) are added up one
 // after the other and then combined pairwise, as in a binary counter, so that the rounding error grows with the
 // logarithm of the number of leaves: see N. J. Higham, "The accuracy of floating point summation", SIAM J. Sci. Comput.
 // 14 (1993). The order is given by the shape and the block size alone: work is split at fixed places, in powers of two
@@ -13,6 +13,7 @@
 namespace mx::loop {
 namespace {
 
+constexpr int64_t leaf_blocks = 64;
 constexpr int64_t leaf_rows = 16;
 constexpr int64_t chunk_rows = 32 * leaf_rows;
 constexpr int64_t chunk_elements = 32768;
@@ -130,13 +131,13 @@ uint32_t result_row(const Plan &plan, size_t k) noexcept {
 
 class RowReducer {
  public:
-  explicit RowReducer(const Plan &plan)
-      : plan_(plan),
-        block_(plan.kernel.block_elements()),
-        worker_(plan),
-        combiner_(plan, plan.kernel.block_bytes()),
-        leaves_(combiner_, chunk_elements / (chunk_blocks * block_) + 2),
-        chunks_(combiner_, ceil_div(plan.inner, chunk_elements) + 1) {}
+  explicit RowReducer(const Call &call)
+      : plan_(call.plan),
+        block_(plan_.kernel.block_elements()),
+        worker_(call),
+        combiner_(plan_, plan_.kernel.block_bytes()),
+        leaves_(combiner_, chunk_elements / (leaf_blocks * block_) + 2),
+        chunks_(combiner_, ceil_div(plan_.inner, chunk_elements) + 1) {}
 
   Worker &worker() noexcept { return worker_; }
   const Combiner &combiner() const noexcept { return combiner_; }
@@ -144,11 +145,11 @@ class RowReducer {
   // The node of the elements [first, first + n) of the current row.
   char *chunk(int64_t first, int64_t n) {
     const int64_t whole = n - n % block_;
-    for (int64_t at = 0; at < whole; at += chunk_blocks * block_) {
+    for (int64_t at = 0; at < whole; at += leaf_blocks * block_) {
       combiner_.clear(leaves_.node());
       worker_.accumulate_into(leaves_.node(), combiner_.stride(), false);
-      const int64_t leaf = std::min(chunk_blocks * block_, whole - at);
-      if (plan_.is_large) worker_.prefetch(first + at + leaf, leaf, 0);
+      const int64_t leaf = std::min(leaf_blocks * block_, whole - at);
+      if (plan_.is_large && !plan_.kernel.range) worker_.prefetch(first + at + leaf, leaf, 0);
       worker_.run(first + at, leaf);
       leaves_.push();
     }
@@ -193,13 +194,14 @@ class RowReducer {
 };
 
 // Few long rows: their chunks are the items, and the nodes of all chunks are kept until the end.
-void run_split_rows(const Plan &plan, int64_t n_chunks) {
+void run_split_rows(const Call &call, int64_t n_chunks) {
+  const Plan &plan = call.plan;
   const Combiner combiner(plan, plan.kernel.block_bytes());
   const int64_t bytes = combiner.node_bytes();
   Buffer nodes(plan.outer * n_chunks * bytes);
   const double ns = static_cast<double>(estimate_ns(plan.kernel, chunk_elements));
   for_items(plan.outer * n_chunks, ns, [&](int64_t begin, int64_t end) {
-    RowReducer reducer(plan);
+    RowReducer reducer(call);
     for (int64_t item = begin; item < end; item++) {
       if (item == begin || item % n_chunks == 0) reducer.worker().set_outer(item / n_chunks);
       const int64_t first = item % n_chunks * chunk_elements;
@@ -207,7 +209,7 @@ void run_split_rows(const Plan &plan, int64_t n_chunks) {
       std::memcpy(nodes.data() + item * bytes, node, static_cast<size_t>(bytes));
     }
   });
-  RowReducer reducer(plan);
+  RowReducer reducer(call);
   for (int64_t row = 0; row < plan.outer; row++) {
     reducer.worker().set_outer(row);
     for (int64_t i = 0; i < n_chunks; i++) reducer.add(nodes.data() + (row * n_chunks + i) * bytes);
@@ -218,7 +220,7 @@ void run_split_rows(const Plan &plan, int64_t n_chunks) {
 // ---- columns: a block lies along kept dimensions, and the reduced ones are taken row by row
 
 // So many columns go together: their accumulators stay in the first level cache, their rows are read in long stretches.
-int64_t column_width(const Plan &plan) noexcept { return chunk_blocks * plan.kernel.block_elements(); }
+int64_t column_width(const Plan &plan) noexcept { return 64 * plan.kernel.block_elements(); }
 int64_t column_stride(const Plan &plan) noexcept {
   const int64_t block = plan.kernel.block_elements();
   return ceil_div(std::min(plan.inner, column_width(plan)), block) * plan.kernel.block_bytes();
@@ -226,12 +228,12 @@ int64_t column_stride(const Plan &plan) noexcept {
 
 class ColumnReducer {
  public:
-  explicit ColumnReducer(const Plan &plan)
-      : plan_(plan),
-        worker_(plan),
-        combiner_(plan, column_stride(plan)),
+  explicit ColumnReducer(const Call &call)
+      : plan_(call.plan),
+        worker_(call),
+        combiner_(plan_, column_stride(plan_)),
         leaves_(combiner_, chunk_rows / leaf_rows + 1),
-        chunks_(combiner_, ceil_div(plan.middle, chunk_rows) + 1) {}
+        chunks_(combiner_, ceil_div(plan_.middle, chunk_rows) + 1) {}
 
   Worker &worker() noexcept { return worker_; }
   const Combiner &combiner() const noexcept { return combiner_; }
@@ -244,7 +246,7 @@ class ColumnReducer {
       worker_.accumulate_into(leaves_.node(), combiner_.stride(), true);
       for (int64_t i = at; i < std::min(at + leaf_rows, n); i++) {
         if (i > 0) worker_.next_middle();
-        if (plan_.is_large) worker_.prefetch(column, width, 1);
+        if (plan_.is_large && width < plan_.inner) worker_.prefetch(column, width, 1);
         worker_.run(column, width);
       }
       leaves_.push();
@@ -266,8 +268,12 @@ class ColumnReducer {
     // The results do not move along the reduced dimensions.
     for (size_t k = 0; k < plan_.kernel.reductions.size(); k++) {
       const uint32_t row = result_row(plan_, k);
-      combiner_.convert(k, node, worker_.staging(row), width);
-      worker_.unpack(row, column, width, worker_.staging(row));
+      const int64_t part = chunk_blocks * plan_.kernel.block_elements();
+      for (int64_t at = 0; at < width; at += part) {
+        const int64_t n = std::min(part, width - at);
+        combiner_.convert(k, node + at * plan_.kernel.lane_bytes(), worker_.staging(row), n);
+        worker_.unpack(row, column + at, n, worker_.staging(row));
+      }
     }
   }
 
@@ -278,7 +284,8 @@ class ColumnReducer {
   Cascade leaves_, chunks_;
 };
 
-void run_split_columns(const Plan &plan, int64_t width, int64_t n_widths) {
+void run_split_columns(const Call &call, int64_t width, int64_t n_widths) {
+  const Plan &plan = call.plan;
   const int64_t n_chunks = ceil_div(plan.middle, chunk_rows);
   const Combiner combiner(plan, column_stride(plan));
   const int64_t bytes = combiner.node_bytes();
@@ -287,7 +294,7 @@ void run_split_columns(const Plan &plan, int64_t width, int64_t n_widths) {
   const auto columns = [&](int64_t i) { return std::min(width, plan.inner - i % n_widths * width); };
   // Items are (outer, columns, chunk).
   for_items(plan.outer * n_widths * n_chunks, ns, [&](int64_t begin, int64_t end) {
-    ColumnReducer reducer(plan);
+    ColumnReducer reducer(call);
     for (int64_t item = begin; item < end; item++) {
       const int64_t i = item / n_chunks, first = item % n_chunks * chunk_rows;
       reducer.worker().set_outer(i / n_widths);
@@ -296,7 +303,7 @@ void run_split_columns(const Plan &plan, int64_t width, int64_t n_widths) {
       std::memcpy(nodes.data() + item * bytes, node, static_cast<size_t>(bytes));
     }
   });
-  ColumnReducer reducer(plan);
+  ColumnReducer reducer(call);
   for (int64_t i = 0; i < plan.outer * n_widths; i++) {
     reducer.worker().set_outer(i / n_widths);
     for (int64_t c = 0; c < n_chunks; c++) reducer.add(nodes.data() + (i * n_chunks + c) * bytes);
@@ -306,12 +313,13 @@ void run_split_columns(const Plan &plan, int64_t width, int64_t n_widths) {
 
 }  // namespace
 
-void run_rows(const Plan &plan) {
+void run_rows(const Call &call) {
+  const Plan &plan = call.plan;
   if (plan.outer == 0) return;
   const int64_t n_chunks = ceil_div(plan.inner, chunk_elements);
-  if (plan.outer < enough_items && n_chunks > 1) return run_split_rows(plan, n_chunks);
+  if (plan.outer < enough_items && n_chunks > 1) return run_split_rows(call, n_chunks);
   for_items(plan.outer, static_cast<double>(estimate_ns(plan.kernel, plan.inner)), [&](int64_t begin, int64_t end) {
-    RowReducer reducer(plan);
+    RowReducer reducer(call);
     for (int64_t row = begin; row < end; row++) {
       row == begin ? reducer.worker().set_outer(row) : reducer.worker().next_outer();
       reducer.write(reducer.row());
@@ -319,14 +327,15 @@ void run_rows(const Plan &plan) {
   });
 }
 
-void run_columns(const Plan &plan) {
+void run_columns(const Call &call) {
+  const Plan &plan = call.plan;
   if (plan.outer == 0 || plan.inner == 0) return;
   const int64_t width = column_width(plan);
   const int64_t n_widths = ceil_div(plan.inner, width);
-  if (plan.outer * n_widths < enough_items && plan.middle > chunk_rows) return run_split_columns(plan, width, n_widths);
+  if (plan.outer * n_widths < enough_items && plan.middle > chunk_rows) return run_split_columns(call, width, n_widths);
   const double ns = static_cast<double>(estimate_ns(plan.kernel, plan.middle * std::min(width, plan.inner)));
   for_items(plan.outer * n_widths, ns, [&](int64_t begin, int64_t end) {
-    ColumnReducer reducer(plan);
+    ColumnReducer reducer(call);
     for (int64_t i = begin; i < end; i++) {
       const int64_t column = i % n_widths * width, count = std::min(width, plan.inner - column);
       reducer.worker().set_outer(i / n_widths);

@@ -2,38 +2,80 @@
 #include "backends/cpu/loop/run.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "backends/cpu/loop/worker.hpp"
+#include "base/status.hpp"
 
 namespace mx::loop {
 namespace {
 
-// Whether some operand runs along the last outer dimension more densely than along the inner range, as a transposed one
-// does. Then short stretches of all the rows go together, so that its cache lines are used whole.
-bool prefers_rows(const Plan &plan) {
-  if (plan.n_outer == 0 || plan.n_inner != 1) return false;
-  for (uint32_t r = 0; r < plan.rows.size(); r++) {
-    const int64_t inner = std::abs(plan.stride(r, plan.n_outer)), outer = std::abs(plan.stride(r, plan.n_outer - 1));
-    if (plan.rows[r].access == Access::staged && plan.rows[r].what != Row::index && inner >= 64 && outer < 64 &&
-        outer > 0)
-      return true;
+// One thread, one pass over memory that is dense as it is. The last block is incomplete: it works on copies.
+void run_small(const Plan &plan, std::span<char *const> data, std::span<const uint64_t> given) {
+  const Kernel &kernel = plan.kernel;
+  const Level &level = *kernel.backend->level;
+  alignas(64) char buffer[small_buffer_bytes];
+  SmallVector<uint64_t, 8> scalars;
+  for (const ScalarUse &use : kernel.scalars) scalars.push_back(lane_bits(use.type, given[use.arg]));
+  Step *const tape = bind(plan, scalars.data(), buffer);
+  const int64_t block = kernel.block_elements(), rest = plan.inner % block, whole = plan.inner - rest;
+  const auto memory = [&](const Row &row) { return data[row.operand] + row.offset; };
+  const auto point = [&](const Patch &patch, const char *at, int64_t mask) {
+    (patch.is_q ? tape[patch.step].q : tape[patch.step].p) = at;
+    (patch.is_q ? tape[patch.step].q_mask : tape[patch.step].p_mask) = mask;
+  };
+  for (const Row &row : plan.rows)
+    if (row.access == Access::constant) level.pack[row.log2_size](buffer + row.staging, memory(row), 0, block);
+  if (whole != 0) {
+    for (const Patch &patch : kernel.rows) {
+      const Row &row = plan.rows[patch.number];
+      const bool moves = row.access == Access::direct;
+      point(patch, moves ? memory(row) : buffer + row.staging, moves ? -1 : 0);
+    }
+    level.run(tape, 0, whole * kernel.lane_bytes());
   }
-  return false;
+  if (rest == 0) return;
+  for (const Row &row : plan.rows) {
+    if (row.access != Access::direct || row.what != Row::input) continue;
+    char *const dense = buffer + row.staging;
+    const char *const from = memory(row) + (whole << row.log2_size);
+    // The lanes beyond the end get copies of an element: leftovers could be slow to compute with.
+    level.pack[row.log2_size](dense, from, 0, block);
+    if (rest > 1) std::memcpy(dense, from, static_cast<size_t>(rest) << row.log2_size);
+  }
+  for (const Patch &patch : kernel.rows) point(patch, buffer + plan.rows[patch.number].staging, 0);
+  level.run(tape, 0, kernel.block_bytes());
+  for (const Row &row : plan.rows)
+    if (row.what == Row::output)
+      std::memcpy(memory(row) + (whole << row.log2_size), buffer + row.staging,
+                  static_cast<size_t>(rest) << row.log2_size);
+}
+
+void dispatch(Reduce mode, const Call &call) {
+  switch (mode) {
+    case Reduce::none:
+      return run_elementwise(call);
+    case Reduce::rows:
+      return run_rows(call);
+    case Reduce::columns:
+      return run_columns(call);
+  }
 }
 
 }  // namespace
 
-void run_elementwise(const Plan &plan) {
+void run_elementwise(const Call &call) {
+  const Plan &plan = call.plan;
   if (plan.outer == 0 || plan.inner == 0) return;
   const int64_t block = plan.kernel.block_elements();
-  const bool rows_first = prefers_rows(plan);
-  const int64_t segment = rows_first ? block : std::max<int64_t>(16384, 4 * block);
+  const bool rows_first = plan.rows_first;
+  const int64_t segment = rows_first ? tile_blocks * block : std::max<int64_t>(16384, 4 * block);
   const int64_t n_segments = (plan.inner + segment - 1) / segment;
   // Items are (outer, segment); with rows first (outer but the last dimension, segment, last dimension).
   const int64_t fast = rows_first ? plan.sizes[plan.n_outer - 1] : 1;
   const double ns = static_cast<double>(estimate_ns(plan.kernel, std::min(segment, plan.inner)));
   for_items(plan.outer * n_segments, ns, [&](int64_t begin, int64_t end) {
-    Worker worker(plan);
+    Worker worker(call);
     int64_t row = -2;
     for (int64_t item = begin; item < end; item++) {
       const int64_t slow = item / fast;
@@ -42,24 +84,29 @@ void run_elementwise(const Plan &plan) {
         worker.next_outer();
       else if (now != row)
         worker.set_outer(now);
-      row = now;
-      worker.run(at * segment, std::min(segment, plan.inner - at * segment));
+      const int64_t n = std::min(segment, plan.inner - at * segment);
+      const int64_t rows = rows_first ? std::min({tile_rows, fast - item % fast, end - item}) : 1;
+      if (rows_first)
+        worker.run_tile(at * segment, n, rows);
+      else
+        worker.run(at * segment, n);
+      row = now + rows - 1;
+      item += rows - 1;
     }
-    for (const Row &r : plan.rows)
-      if (r.is_streamed) return plan.kernel.backend->level->fence();
+    if (!call.streamed.empty()) plan.kernel.backend->level->fence();
   });
 }
 
-void run(const Kernel &kernel, const Args &args) {
-  const Plan plan = make_plan(kernel, args);
-  switch (reduce_mode(kernel, args)) {
-    case Reduce::none:
-      return run_elementwise(plan);
-    case Reduce::rows:
-      return run_rows(plan);
-    case Reduce::columns:
-      return run_columns(plan);
-  }
+void run(const Prepared &prepared, std::span<char *const> data, std::span<const uint64_t> scalars) {
+  const Kernel &kernel = *prepared.kernel;
+  if (data.size() < kernel.n_operands || scalars.size() < kernel.n_scalars)
+    fail(MX_ERROR_INTERNAL, "loop kernel: %zu operands and %zu scalars given, %u and %u needed", data.size(),
+         scalars.size(), kernel.n_operands, kernel.n_scalars);
+  if (prepared.is_small && !prepared.staged) return run_small(prepared.plan, data, scalars);
+  const Call direct(prepared.plan, data, scalars);
+  if (prepared.staged && outputs_overlap_inputs(direct))
+    return dispatch(prepared.mode, Call(*prepared.staged, data, scalars));
+  dispatch(prepared.mode, direct);
 }
 
 }  // namespace mx::loop

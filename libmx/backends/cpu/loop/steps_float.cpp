@@ -39,14 +39,14 @@ template <class X>
 struct Maximum : Lanes<X> {
   static X f(X a, X b) { return b != b ? b : larger(b, a); }
 };
-// Beside a scalar its NaN is found once, as a mask that turns every result into NaN.
+// Beside a scalar that is no NaN.
 template <class X>
 struct MinimumScalar : Lanes<X> {
-  static X f(X a, X b) { return bits<X>(bits<W>(smaller(b, a)) | bits<W>(b != b)); }
+  static X f(X a, X b) { return smaller(b, a); }
 };
 template <class X>
 struct MaximumScalar : Lanes<X> {
-  static X f(X a, X b) { return bits<X>(bits<W>(larger(b, a)) | bits<W>(b != b)); }
+  static X f(X a, X b) { return larger(b, a); }
 };
 template <class X>
 struct Copysign : Lanes<X> {
@@ -145,40 +145,76 @@ void multiply_add(MX_STEP) {
   MX_NEXT;
 }
 
+#define MX_FILL(x) v0 = v1 = v2 = v3 = v4 = v5 = v6 = v7 = bits<V>(x)
+template <class O>
+void extreme(MX_STEP) {
+  using T = typename O::T;
+  const ImmS<T> operand(step, offset);
+#define MX_ONE(k, v) v = bits<V>(O::f(bits<T>(v), operand.value));
+  MX_EACH(MX_ONE)
+#undef MX_ONE
+  if (__builtin_expect(operand.value[0] != operand.value[0], 0)) MX_FILL(operand.value);
+  MX_NEXT;
+}
+
+// acc op (p * s), each rounded.
+template <class O, bool swapped>
+void scaled(MX_STEP) {
+  const MemP<F> p(step, offset);
+  const ImmS<F> s(step, offset);
+#define MX_ONE(k, v) v = swapped ? O::f(p.get(k) * s.value, v) : O::f(v, p.get(k) * s.value);
+  MX_EACH(MX_ONE)
+#undef MX_ONE
+  MX_NEXT;
+}
+
 // First and second steps of pairs.
 template <class O, template <class> class Operand, bool swapped>
 struct Simply {
   const Operand<F> operand;
   Simply(const Step *step, int64_t offset) : operand(step, offset) {}
   F f(F a, int k) const { return swapped ? O::f(operand.get(k), a) : O::f(a, operand.get(k)); }
+  bool is_nan() const { return false; }
+};
+// A minimum or maximum whose scalar may be NaN, which then is the result.
+template <class O, template <class> class Operand>
+struct Extreme : Simply<O, Operand, false> {
+  using Simply<O, Operand, false>::Simply;
+  bool is_nan() const { return __builtin_expect(this->operand.value[0] != this->operand.value[0], 0); }
 };
 struct Get {
   const MemP<F> operand;
   Get(const Step *step, int64_t offset) : operand(step, offset) {}
   F f(F, int k) const { return operand.get(k); }
+  bool is_nan() const { return false; }
 };
 
 template <class First, class Second>
 void pair(MX_STEP) {
   const First first(step, offset);
   const Second second(step, offset);
-#define MX_ONE(k, v) v = second.f(first.f(v, k), k);
+#define MX_ONE(k, v) v = first.f(v, k);
   MX_EACH(MX_ONE)
 #undef MX_ONE
+  if (first.is_nan()) MX_FILL(first.operand.get(0));
+#define MX_ONE(k, v) v = second.f(v, k);
+  MX_EACH(MX_ONE)
+#undef MX_ONE
+  if (second.is_nan()) MX_FILL(second.operand.get(0));
   MX_NEXT;
 }
 
-#define MX_SECOND(First)                                                          \
-  {reinterpret_cast<StepFn>(&pair<First, Simply<Add<F>, MemQ, false>>),           \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Add<F>, ImmT, false>>),           \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, MemQ, false>>),      \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, false>>),      \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, MemQ, true>>),       \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, true>>),       \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, MemQ, false>>),      \
-   reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, ImmT, false>>),      \
-   reinterpret_cast<StepFn>(&pair<First, Simply<MaximumScalar<F>, ImmT, false>>), \
-   reinterpret_cast<StepFn>(&pair<First, Simply<MinimumScalar<F>, ImmT, false>>)}
+#define MX_SECOND(First)                                                     \
+  {reinterpret_cast<StepFn>(&pair<First, Simply<Add<F>, MemQ, false>>),      \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Add<F>, ImmT, false>>),      \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, MemQ, false>>), \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, false>>), \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, MemQ, true>>),  \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Subtract<F>, ImmT, true>>),  \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, MemQ, false>>), \
+   reinterpret_cast<StepFn>(&pair<First, Simply<Multiply<F>, ImmT, false>>), \
+   reinterpret_cast<StepFn>(&pair<First, Extreme<MaximumScalar<F>, ImmT>>),  \
+   reinterpret_cast<StepFn>(&pair<First, Extreme<MinimumScalar<F>, ImmT>>)}
 using AddM = Simply<Add<F>, MemP, false>;
 using AddS = Simply<Add<F>, ImmS, false>;
 using SubM = Simply<Subtract<F>, MemP, false>;
@@ -187,8 +223,8 @@ using RsubM = Simply<Subtract<F>, MemP, true>;
 using RsubS = Simply<Subtract<F>, ImmS, true>;
 using MulM = Simply<Multiply<F>, MemP, false>;
 using MulS = Simply<Multiply<F>, ImmS, false>;
-using MaxS = Simply<MaximumScalar<F>, ImmS, false>;
-using MinS = Simply<MinimumScalar<F>, ImmS, false>;
+using MaxS = Extreme<MaximumScalar<F>, ImmS>;
+using MinS = Extreme<MinimumScalar<F>, ImmS>;
 
 #define MX_UNARY(op, O) MX_ENTRY(Op::op, kind_f32, 0, unary<O<F>>), MX_ENTRY(Op::op, kind_f64, 0, unary<O<D>>)
 #define MX_BINARY_(op, O, kind, T)                                \
@@ -197,9 +233,7 @@ using MinS = Simply<MinimumScalar<F>, ImmS, false>;
       MX_ENTRY(Op::op, kind, form_as, binary<O<T>, ImmS, false>), \
       MX_ENTRY(Op::op, kind, form_sa, binary<O<T>, ImmS, true>)
 #define MX_BINARY(op, O) MX_BINARY_(op, O, kind_f32, F), MX_BINARY_(op, O, kind_f64, D)
-#define MX_COMMUTES(op, kind, ...)                                   \
-  MX_ENTRY(Op::op, kind, form_as, binary<__VA_ARGS__, ImmS, false>), \
-      MX_ENTRY(Op::op, kind, form_sa, binary<__VA_ARGS__, ImmS, false>)
+#define MX_EXTREME(op, kind, O) MX_ENTRY(Op::op, kind, form_as, extreme<O>), MX_ENTRY(Op::op, kind, form_sa, extreme<O>)
 #define MX_MEMORY_ONLY(op, O)                                         \
   MX_ENTRY(Op::op, kind_f32, form_am, binary<O<F>, MemP, false>),     \
       MX_ENTRY(Op::op, kind_f32, form_ma, binary<O<F>, MemP, true>),  \
@@ -213,10 +247,10 @@ const Entry entries[] = {
     MX_BINARY(divide, Divide),
     MX_MEMORY_ONLY(minimum, Minimum),
     MX_MEMORY_ONLY(maximum, Maximum),
-    MX_COMMUTES(minimum, kind_f32, MinimumScalar<F>),
-    MX_COMMUTES(minimum, kind_f64, MinimumScalar<D>),
-    MX_COMMUTES(maximum, kind_f32, MaximumScalar<F>),
-    MX_COMMUTES(maximum, kind_f64, MaximumScalar<D>),
+    MX_EXTREME(minimum, kind_f32, MinimumScalar<F>),
+    MX_EXTREME(minimum, kind_f64, MinimumScalar<D>),
+    MX_EXTREME(maximum, kind_f32, MaximumScalar<F>),
+    MX_EXTREME(maximum, kind_f64, MaximumScalar<D>),
     MX_BINARY(equal, Equal),
     MX_BINARY(not_equal, NotEqual),
     MX_BINARY(less, Less),
@@ -239,6 +273,10 @@ const Entry entries[] = {
     MX_UNARY(is_nan, IsNan),
     MX_UNARY(is_inf, IsInf),
     MX_UNARY(is_finite, IsFinite),
+    MX_ENTRY(micro_scaled, kind_f32, scaled_add, scaled<Add<F>, false>),
+    MX_ENTRY(micro_scaled, kind_f32, scaled_subtract, scaled<Subtract<F>, false>),
+    MX_ENTRY(micro_scaled, kind_f32, scaled_subtract_from, scaled<Subtract<F>, true>),
+    MX_ENTRY(micro_scaled, kind_f32, scaled_multiply, scaled<Multiply<F>, false>),
     MX_ENTRY(micro_to_bool, kind_f32, 0, unary<ToBool<F>>),
     MX_ENTRY(micro_to_bool, kind_f64, 0, unary<ToBool<D>>),
     MX_ENTRY(Op::fma, kind_f32, fma_product, multiply_add<F, fma_product>),

@@ -55,10 +55,25 @@ MX_INLINE F choose(M mask, F yes, F no) {
 constexpr float inf = __builtin_inff();
 constexpr float ln2_high = 0.693145751953125f, ln2_low = 1.428606765330187e-06f;
 
+// Added to a number of magnitude below 2^22 it rounds it to an integer, which is then in the low bits.
+constexpr float round_magic = 0x1.8p23f;
+// 2^n for the n in the low bits of a rounded number; 2^(n - 1) with the exponent bits of 1/2 as `one`.
+MX_INLINE F power_of_magic(F n, uint32_t one = 0x3f800000u) { return bits<F>((bits<U>(n) << 23) + one); }
+
 // x = n ln 2 + s with |s| <= ln 2 / 2.
 template <int N>
 MX_INLINE void reduce_exp(const F *x, F *n, F *s) {
   MX_LANES n[i] = rint(x[i] * 1.44269504f);
+  MX_LANES s[i] = madd(n[i], F{} - ln2_high, x[i]);
+  MX_LANES s[i] = madd(n[i], F{} - ln2_low, s[i]);
+}
+// The same for |x| < 2^20, with p = 2^n times the number whose bits are `one`.
+template <int N>
+MX_INLINE void reduce_exp_quickly(const F *x, F *p, F *s, uint32_t one = 0x3f800000u) {
+  F n[N];
+  MX_LANES n[i] = madd(x[i], F{} + 1.44269504f, F{} + round_magic);
+  MX_LANES p[i] = power_of_magic(n[i], one);
+  MX_LANES n[i] = n[i] - round_magic;
   MX_LANES s[i] = madd(n[i], F{} - ln2_high, x[i]);
   MX_LANES s[i] = madd(n[i], F{} - ln2_low, s[i]);
 }
@@ -79,12 +94,59 @@ MX_INLINE void exp_of(F *x) {
   MX_LANES u[i] = u[i] + 1.f;
   MX_LANES x[i] = scale(u[i], n[i]);
 }
-
-struct Exp {
+// Where neither e^x nor 2^n leaves the normal numbers.
+constexpr float exp_limit = 87.f;
+template <int N>
+MX_INLINE void exp_within(F *x) {
+  F p[N], s[N], u[N];
+  reduce_exp_quickly<N>(x, p, s);
+  small_expm1<N>(s, u);
+  MX_LANES u[i] = u[i] + 1.f;
+  MX_LANES x[i] = u[i] * p[i];
+}
+// Whether a lane is beyond the limit; NaN may go either way.
+MX_INLINE bool beyond(F limit, MX_BLOCK) {
+  F most{};
+#define MX_ONE(k, v) most = larger(abs(v), most);
+  MX_EACH(MX_ONE)
+#undef MX_ONE
+  return any(most > limit);
+}
+// O::within for blocks of usual numbers, O::f for the others.
+template <class O>
+__attribute__((noinline)) void wide_range(char *block) {
+  for (int k = 0; k < n_vectors; k++) {
+    F x[1] = {load<F>(block + k * vector_bytes)};
+    O::template f<1>(x);
+    store(block + k * vector_bytes, x[0]);
+  }
+}
+template <class O>
+struct Within {
   using T = F;
   template <int N>
   MX_INLINE static void f(F *x) {
+    O::template within<N>(x);
+  }
+};
+template <class O, int N>
+void by_range(MX_STEP) {
+  if (__builtin_expect(beyond(F{} + exp_limit, v0, v1, v2, v3, v4, v5, v6, v7), 0)) {
+    spill(step, v0, v1, v2, v3, v4, v5, v6, v7);
+    wide_range<O>(step->scratch);
+    MX_UNSPILL MX_NEXT;
+  }
+  return grouped<Within<O>, N>(step, offset, v0, v1, v2, v3, v4, v5, v6, v7);
+}
+
+struct Exp {
+  template <int N>
+  MX_INLINE static void f(F *x) {
     exp_of<N>(x);
+  }
+  template <int N>
+  MX_INLINE static void within(F *x) {
+    exp_within<N>(x);
   }
 };
 struct Exp2 {
@@ -116,36 +178,52 @@ struct Expm1 {
   }
 };
 
+// h / (h + 1) for h >= 0; for small ones as h - h q, which keeps the roundings of the sum and the quotient small.
+template <int N>
+MX_INLINE void share_of_one(const F *h, F *q) {
+  MX_LANES q[i] = h[i] / (h[i] + 1.f);
+  MX_LANES q[i] = choose(h[i] < 0.5f, madd(-h[i], q[i], h[i]), q[i]);
+}
+
 // 1 / (1 + e^-x), from e^-|x| so that nothing overflows.
 struct Sigmoid {
-  using T = F;
+  template <int N>
+  MX_INLINE static void finish(F *x, F *e) {
+    F q[N];
+    share_of_one<N>(e, q);
+    MX_LANES x[i] = choose(x[i] < 0.f, q[i], 1.f - q[i]);
+  }
   template <int N>
   MX_INLINE static void f(F *x) {
     F e[N];
     MX_LANES e[i] = -abs(x[i]);
     exp_of<N>(e);
-    MX_LANES x[i] = choose(x[i] < 0.f, e[i], F{} + 1.f) / (e[i] + 1.f);
+    finish<N>(x, e);
+  }
+  template <int N>
+  MX_INLINE static void within(F *x) {
+    F e[N];
+    MX_LANES e[i] = -abs(x[i]);
+    exp_within<N>(e);
+    finish<N>(x, e);
   }
 };
 
-// |x| < 0.625: x + x^3 P(x^2); else 1 - 2 / (e^2|x| + 1), which is 1 in float32 from 9.25 on.
+// t / (t + 2), t = expm1(2|x|), all of it halved; 1 in float32 from 9.25 on.
 struct Tanh {
   using T = F;
   template <int N>
   MX_INLINE static void f(F *x) {
-    F a[N], n[N], s[N], u[N], z[N];
-    MX_LANES a[i] = smaller(F{} + 9.25f, abs(x[i]));
-    MX_LANES z[i] = a[i] + a[i];
-    reduce_exp<N>(z, n, s);
-    small_expm1<N>(s, u);
-    MX_LANES n[i] = power_of_two(n[i]);
-    MX_LANES u[i] = madd(n[i], u[i], n[i] + 1.f);
-    MX_LANES s[i] = 1.f - 2.f / u[i];
-    MX_LANES z[i] = a[i] * a[i];
-    polynomial<N>(u, z, -0.0057049785f, 0.020639079f, -0.05373971f, 0.13331442f, -0.3333328f);
-    MX_LANES u[i] = u[i] * z[i];
-    MX_LANES u[i] = madd(u[i], a[i], a[i]);
-    MX_LANES x[i] = copysign(choose(a[i] < 0.625f, u[i], s[i]), x[i]);
+    F a[N], p[N], s[N], u[N], z[N];
+    MX_LANES a[i] = smaller(F{} + 18.5f, abs(x[i] + x[i]));
+    reduce_exp_quickly<N>(a, p, s, 0x3f000000u);
+    polynomial<N>(u, s, 0.00019845892f, 0.0013940823f, 0.00833339f, 0.04166636f, 0.16666666f, 0.5f);
+    MX_LANES z[i] = s[i] * s[i];
+    MX_LANES u[i] = madd(z[i], u[i], s[i]);
+    MX_LANES z[i] = p[i] - 0.5f;
+    MX_LANES u[i] = madd(p[i], u[i], z[i]);
+    share_of_one<N>(u, z);
+    MX_LANES x[i] = copysign(z[i], x[i]);
   }
 };
 
@@ -163,7 +241,7 @@ struct Erf {
     MX_LANES a[i] = smaller(F{} + 4.f, a[i]);
     polynomial<N>(e, a, 9.105811e-08f, -2.2995642e-05f, 0.00044939877f, -0.004232371f, 0.025267022f, -0.10849651f,
                   -0.63315654f, -1.1296073f, 0.00019370651f);
-    exp_of<N>(e);
+    exp_within<N>(e);
     MX_LANES e[i] = copysign(1.f - e[i], x[i]);
     MX_LANES x[i] = choose(a[i] < 1.f, u[i], e[i]);
   }
@@ -292,15 +370,6 @@ MX_INLINE void small_sin(const F *d, F *x) {
   MX_LANES u[i] = u[i] * d[i];
   MX_LANES x[i] = madd(z[i], u[i], d[i]);
 }
-// Whether a finite lane or an infinity is beyond the limit; NaN may go the fast way.
-MX_INLINE bool beyond(MX_BLOCK) {
-  F most{};
-#define MX_ONE(k, v) most = larger(abs(v), most);
-  MX_EACH(MX_ONE)
-#undef MX_ONE
-  return any(most > F{} + trig_limit);
-}
-
 struct Sin {
   using T = F;
   static float slow(float x) { return sinf(x); }
@@ -335,7 +404,7 @@ __attribute__((noinline)) void slow_lanes(float *block, const float *x) {
 }
 template <class O>
 void trigonometric(MX_STEP) {
-  if (__builtin_expect(beyond(v0, v1, v2, v3, v4, v5, v6, v7), 0)) {
+  if (__builtin_expect(beyond(F{} + trig_limit, v0, v1, v2, v3, v4, v5, v6, v7), 0)) {
     // The arguments to the upper half of the scratch memory, the results of the fast way to the lower one.
     char *const upper = step->scratch + block_bytes;
 #define MX_ONE(k, v)                                 \
@@ -424,12 +493,13 @@ void power(MX_STEP) {
 }
 
 #define MX_GROUPED(op, O) MX_ENTRY(Op::op, kind_f32, 0, grouped<O, group>)
+#define MX_RANGED(op, O) MX_ENTRY(Op::op, kind_f32, 0, by_range<O, group>)
 
 const Entry entries[] = {
-    MX_GROUPED(exp, Exp),
+    MX_RANGED(exp, Exp),
     MX_GROUPED(exp2, Exp2),
     MX_GROUPED(expm1, Expm1),
-    MX_GROUPED(sigmoid, Sigmoid),
+    MX_RANGED(sigmoid, Sigmoid),
     MX_GROUPED(tanh, Tanh),
     MX_GROUPED(erf, Erf),
     MX_GROUPED(log, Log),

@@ -160,15 +160,26 @@ struct Product {
   using T = X;
   static X f(X a, X b) { return a * b; }
 };
+// b if it is NaN; smaller and larger give a if that is.
 template <class X>
 struct Least {
   using T = X;
-  static X f(X a, X b) { return (a != a) | (a < b) ? a : b; }
+  static X f(X a, X b) {
+    if constexpr (is_float<X>)
+      return b != b ? b : smaller(b, a);
+    else
+      return a < b ? a : b;
+  }
 };
 template <class X>
 struct Greatest {
   using T = X;
-  static X f(X a, X b) { return (a != a) | (a > b) ? a : b; }
+  static X f(X a, X b) {
+    if constexpr (is_float<X>)
+      return b != b ? b : larger(b, a);
+    else
+      return a > b ? a : b;
+  }
 };
 template <class X>
 struct And {
@@ -188,6 +199,28 @@ void reduce(MX_STEP) {
   MX_EACH(MX_ONE)
 #undef MX_ONE
   MX_NEXT;
+}
+
+// A whole range at once, the accumulators in registers. Combines in the order of the step above.
+constexpr int ahead = 4096;  // of the prefetch, in bytes
+template <class O>
+void range(MX_STEP) {
+  using T = typename O::T;
+  const char *const stop = step->p + step->q_mask;
+  char *const node = const_cast<char *>(step->q);
+  (void)offset;
+#define MX_ONE(k, v) v = load<V>(node + k * vector_bytes);
+  MX_EACH(MX_ONE)
+#undef MX_ONE
+  for (const char *p = step->p; p != stop; p += block_bytes) {
+    for (int line = 0; line < block_bytes; line += 64) __builtin_prefetch(p + ahead + line, 0, 2);
+#define MX_ONE(k, v) v = bits<V>(O::f(load<T>(p + k * vector_bytes), bits<T>(v)));
+    MX_EACH(MX_ONE)
+#undef MX_ONE
+  }
+#define MX_ONE(k, v) store(node + k * vector_bytes, v);
+  MX_EACH(MX_ONE)
+#undef MX_ONE
 }
 
 // The lanes of the block folded into the first one, halving each time: vectors, then lanes of the tape's width.
@@ -265,6 +298,41 @@ void pack_4(char *dense, const char *strided, int64_t stride, int64_t n) {
   pack<uint32_t>(dense, strided, stride, n);
 }
 
+// Rows of 32-bit elements a vector of rows and columns at a time: each of log2 rounds interleaves row i with row
+// i + half.
+inline void transpose_square(char *dense, int64_t pitch, const char *strided, int64_t stride) {
+  U x[lanes32], y[lanes32], low{}, high{};
+  for (int i = 0; i < lanes32; i++) {
+    low[i] = static_cast<uint32_t>(i / 2 + i % 2 * lanes32);
+    high[i] = low[i] + lanes32 / 2;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes32; i++) x[i] = load<U>(strided + i * stride);
+#pragma GCC unroll 4
+  for (int round = 1; round < lanes32; round *= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < lanes32 / 2; i++) {
+      y[2 * i] = __builtin_shuffle(x[i], x[i + lanes32 / 2], low);
+      y[2 * i + 1] = __builtin_shuffle(x[i], x[i + lanes32 / 2], high);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes32; i++) x[i] = y[i];
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes32; i++) store(dense + i * pitch, x[i]);
+}
+template <class T>
+void transpose(char *dense, int64_t pitch, const char *strided, int64_t stride, int64_t rows, int64_t n) {
+  constexpr int64_t size = sizeof(T);
+  int64_t done = 0;  // columns of whole squares
+  if (size == 4 && rows % lanes32 == 0)
+    for (; done + lanes32 <= n; done += lanes32)
+      for (int64_t r = 0; r < rows; r += lanes32)
+        transpose_square(dense + r * pitch + done * size, pitch, strided + done * stride + r * size, stride);
+  for (int64_t i = done; i < n; i++)
+    for (int64_t r = 0; r < rows; r++) store(dense + r * pitch + i * size, load<T>(strided + i * stride + r * size));
+}
+
 #define MX_LOAD(storage)                                               \
   MX_ENTRY(micro_load, kind_u32, storage, load_block<storage, false>), \
       MX_ENTRY(micro_load, kind_u64, storage, load_block<storage, true>)
@@ -273,10 +341,9 @@ void pack_4(char *dense, const char *strided, int64_t stride, int64_t n) {
       MX_ENTRY(micro_store, kind_u64, storage, store_block<storage, true>)
 #define MX_SELECT(form) \
   MX_ENTRY(Op::select, kind_u32, form, select<U, form>), MX_ENTRY(Op::select, kind_u64, form, select<W, form>)
-// Form 0 combines into memory, 1 and 2 fold the block of a narrow and of a wide tape.
 #define MX_REDUCE_(op, kind, O)                                                                       \
   MX_ENTRY(Op::op, kind, reduce_combine, reduce<O>), MX_ENTRY(Op::op, kind, reduce_fold, fold<O, 4>), \
-      MX_ENTRY(Op::op, kind, reduce_fold_wide, fold<O, 8>)
+      MX_ENTRY(Op::op, kind, reduce_fold_wide, fold<O, 8>), MX_ENTRY(Op::op, kind, reduce_range, range<O>)
 #define MX_REDUCE(op, O)                                                                          \
   MX_REDUCE_(op, kind_f32, O<F>), MX_REDUCE_(op, kind_i32, O<I>), MX_REDUCE_(op, kind_u32, O<U>), \
       MX_REDUCE_(op, kind_f64, O<D>), MX_REDUCE_(op, kind_i64, O<L>), MX_REDUCE_(op, kind_u64, O<W>)
@@ -334,12 +401,14 @@ const Part *const parts[] = {&MX_PART_(loop_memory_), &MX_PART_(loop_float_), &M
 
 // The table of the level: the only symbol that survives the joining of its objects.
 extern "C" const Level MX_PART_(loop_);
-extern "C" const Level MX_PART_(loop_) = {MX_STRING(MX_LEVEL),
-                                          vector_bytes,
-                                          run,
-                                          {pack<uint8_t>, pack<uint16_t>, pack_4, pack<uint64_t>},
-                                          {unpack<uint8_t>, unpack<uint16_t>, unpack<uint32_t>, unpack<uint64_t>},
-                                          fence,
-                                          MX_PART_(loop_pairs_),
-                                          parts,
-                                          sizeof parts / sizeof parts[0]};
+extern "C" const Level MX_PART_(loop_) = {
+    MX_STRING(MX_LEVEL),
+    vector_bytes,
+    run,
+    {pack<uint8_t>, pack<uint16_t>, pack_4, pack<uint64_t>},
+    {unpack<uint8_t>, unpack<uint16_t>, unpack<uint32_t>, unpack<uint64_t>},
+    {transpose<uint8_t>, transpose<uint16_t>, transpose<uint32_t>, transpose<uint64_t>},
+    fence,
+    MX_PART_(loop_pairs_),
+    parts,
+    sizeof parts / sizeof parts[0]};

@@ -39,9 +39,12 @@ enum Storage : uint8_t {
 enum Form : uint8_t { form_am, form_ma, form_as, form_sa, n_forms = 8 };
 // Where the operands of select are: the one in the accumulator; of fma: in (a * p + q) or (p * q + a).
 enum SelectForm : uint8_t { select_condition, select_first, select_second };
-enum ReduceForm : uint8_t { reduce_combine, reduce_fold, reduce_fold_wide };
+// reduce_range is a tape of its own: it combines the dense elements at p, q_mask bytes of whole blocks, into the
+// accumulators at q.
+enum ReduceForm : uint8_t { reduce_combine, reduce_fold, reduce_fold_wide, reduce_range };
 enum NextafterForm : uint8_t { nextafter_f16 = 2, nextafter_bf16 = 4 };  // and the swapped ones after each
 enum FmaForm : uint8_t { fma_product, fma_addend };
+enum ScaledForm : uint8_t { scaled_add, scaled_subtract, scaled_subtract_from, scaled_multiply };
 
 // Micro-ops that are no instruction of the IR; they follow the instructions in the numbering.
 enum Micro : uint8_t {
@@ -54,6 +57,7 @@ enum Micro : uint8_t {
   micro_index,       // the lane's position in the run times (p_mask != 0), plus the scalar
   micro_to_bool,     // x != 0
   micro_to_f32_odd,  // float64 to float32 rounded to odd, so that a second rounding to float16 or bfloat16 is exact
+  micro_scaled,      // float32: the accumulator and a product of memory and the scalar, by ScaledForm
   micro_end,
   n_micros
 };
@@ -110,6 +114,9 @@ struct Level {
   // Copies n elements of 1 << log2_size bytes from a strided place to a dense one, and the reverse.
   void (*pack[4])(char *dense, const char *strided, int64_t stride, int64_t n);
   void (*unpack[4])(char *strided, const char *dense, int64_t stride, int64_t n);
+  // Element (r, i) at strided + r elements + i * stride goes to element i of row r, whose start is at dense + r *
+  // pitch.
+  void (*transpose[4])(char *dense, int64_t pitch, const char *strided, int64_t stride, int64_t rows, int64_t n);
   void (*fence)();                  // orders streamed stores
   const StepFn (*pairs)[n_second];  // [n_simple][n_second]
   const Part *const *parts;

@@ -33,6 +33,8 @@ using U = Vec<uint32_t>;
 using D = Vec<double>;
 using L = Vec<int64_t>;
 using W = Vec<uint64_t>;
+template <class T>
+constexpr bool is_float = __is_same(T, F) || __is_same(T, D);
 using V = F;  // how a vector travels between steps, whatever it holds
 
 template <class To, class From>

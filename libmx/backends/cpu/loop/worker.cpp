@@ -38,54 +38,44 @@ void Odometer::next() noexcept {
   }
 }
 
-Worker::Worker(const Plan &plan)
-    : plan_(plan),
-      kernel_(plan.kernel),
-      level_(*plan.kernel.backend->level),
-      outer_(plan, 0, plan.n_outer),
-      middle_(plan, plan.n_outer, plan.first_inner()),
-      buffer_(plan.buffer_bytes),
-      current_(plan.rows.size(), 0),
-      filled_(plan.rows.size(), 0) {
-  bind();
+Worker::Worker(const Call &call)
+    : call_(call),
+      plan_(call.plan),
+      kernel_(plan_.kernel),
+      level_(*kernel_.backend->level),
+      outer_(plan_, 0, plan_.n_outer),
+      middle_(plan_, plan_.n_outer, plan_.first_inner()),
+      buffer_(plan_.buffer_bytes),
+      tape_(bind(plan_, call.scalars.data(), buffer_.data())),
+      current_(plan_.rows.size(), 0),
+      filled_(plan_.rows.size(), 0) {
+  if (!call.streamed.empty())
+    for (const Patch &patch : kernel_.rows)
+      if (call.streamed[patch.number]) tape_[patch.step].fn = kernel_.backend->find(micro_put_stream, 0, 0);
   move();
 }
 
-void Worker::bind() {
-  const int64_t block = kernel_.block_bytes();
-  SmallVector<uint64_t, 8> scalars;
-  for (const ScalarUse &use : kernel_.scalars) scalars.push_back(lane_bits(use.type, plan_.args.scalars[use.arg]));
-  char *const scratch = buffer_.data() + kernel_.n_slots * block;
-  tape_.resize(kernel_.tape.size());
-  for (uint32_t i = 0; i < tape_.size(); i++) {
-    const MicroOp &op = kernel_.tape[i];
-    Step &step = tape_[i];
-    step.fn = op.fn;
-    step.p_mask = step.q_mask = 0;
-    step.s = op.s >= 0 ? scalars[static_cast<uint32_t>(op.s)] : 0;
-    step.t = op.t >= 0 ? scalars[static_cast<uint32_t>(op.t)] : 0;
-    step.scratch = scratch;
-    for (const bool is_q : {false, true}) {
-      const Ref &ref = is_q ? op.q : op.p;
-      if (ref.place == Ref::slot) (is_q ? step.q : step.p) = buffer_.data() + ref.number * block;
-      if (ref.place == Ref::accumulator) accumulators_.push_back({i, ref.number});
-      if (ref.place == Ref::stream) patches_.push_back({i, is_q, ref.number});
-      if (ref.place == Ref::index)
-        patches_.push_back({i, is_q, static_cast<uint32_t>(kernel_.streams.size() + ref.number)});
-    }
-    if (op.p.place == Ref::stream && plan_.rows[op.p.number].is_streamed)
-      step.fn = kernel_.backend->find(micro_put_stream, 0, 0);
+Step *bind(const Plan &plan, const uint64_t *scalars, char *buffer) noexcept {
+  const Kernel &kernel = plan.kernel;
+  const int64_t block = kernel.block_bytes();
+  char *const slots = buffer + plan.slots, *const scratch = buffer + plan.scratch;
+  Step *const tape = reinterpret_cast<Step *>(buffer);
+  for (size_t i = 0; i < kernel.tape.size(); i++) {
+    tape[i] = kernel.tape[i];
+    tape[i].scratch = scratch;
   }
-  for (const Constant &c : kernel_.constants) {
-    const uint64_t lane = scalars[c.scalar];
-    level_.pack[kernel_.wide ? 3 : 2](buffer_.data() + c.slot * block, reinterpret_cast<const char *>(&lane), 0,
-                                      kernel_.block_elements());
-  }
+  for (const Patch &patch : kernel.slots)
+    (patch.is_q ? tape[patch.step].q : tape[patch.step].p) = slots + patch.number * block;
+  for (const ScalarPatch &patch : kernel.immediates)
+    (patch.is_t ? tape[patch.step].t : tape[patch.step].s) = scalars[patch.scalar];
+  for (const Constant &c : kernel.constants)
+    kernel.backend->level->pack[kernel.wide ? 3 : 2](
+        slots + c.slot * block, reinterpret_cast<const char *>(&scalars[c.scalar]), 0, kernel.block_elements());
+  return tape;
 }
 
 void Worker::move() noexcept {
-  for (uint32_t r = 0; r < current_.size(); r++)
-    current_[r] = plan_.rows[r].base + outer_.offset(r) + middle_.offset(r);
+  for (uint32_t r = 0; r < current_.size(); r++) current_[r] = call_.bases[r] + outer_.offset(r) + middle_.offset(r);
   moved_ = true;
 }
 
@@ -172,7 +162,7 @@ void Worker::unpack(uint32_t r, int64_t first, int64_t n, const char *dense) {
 
 void Worker::point(const Patch &patch, int64_t address, int64_t mask, bool is_packed) noexcept {
   Step &step = tape_[patch.step];
-  if (plan_.rows[patch.row].what == Row::index) {
+  if (plan_.rows[patch.number].what == Row::index) {
     const uint8_t kind = kernel_.wide ? kind_u64 : kind_u32;
     step.fn = is_packed ? kernel_.backend->find(micro_get, kind, form_am) : kernel_.backend->find(micro_index, kind, 0);
     step.s = static_cast<uint64_t>(address);
@@ -190,26 +180,64 @@ void Worker::span(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
   const uint32_t n_moving = static_cast<uint32_t>(kernel_.streams.size() + kernel_.indices.size());
   if (stage_all || plan_.any_staged)
     for (uint32_t r = 0; r < n_moving; r++)
-      if (is_staged(r)) pack(r, first, n);
-  for (const Patch &patch : patches_) {
-    const Row &row = plan_.rows[patch.row];
-    if (is_staged(patch.row))
-      point(patch, reinterpret_cast<intptr_t>(staging(patch.row)), -1, true);
-    else if (row.access == Access::direct)
-      point(patch, current_[patch.row] + (row.what == Row::index ? first : first << row.log2_size), -1, false);
-    else
-      point(patch, row.what == Row::index ? current_[patch.row] : reinterpret_cast<intptr_t>(staging(patch.row)), 0,
-            false);
+      if (is_staged(r) && !plan_.rows[r].is_tiled) pack(r, first, n);
+  if (kernel_.range && !node_moves_ && plan_.rows[0].access != Access::constant) {
+    const int64_t at =
+        is_staged(0) ? reinterpret_cast<intptr_t>(staging(0)) : current_[0] + (first << plan_.rows[0].log2_size);
+    const int64_t block = kernel_.block_elements(), n_blocks = (n + block - 1) / block;
+    const Step range{
+        kernel_.range, reinterpret_cast<const char *>(at), 0, node_, n_blocks * kernel_.block_bytes(), 0, 0, nullptr};
+    return level_.run(&range, 0, kernel_.block_bytes());
   }
-  for (const AccumulatorPatch &patch : accumulators_) {
+  for (const Patch &patch : kernel_.rows) {
+    const Row &row = plan_.rows[patch.number];
+    if (is_staged(patch.number))
+      point(patch, reinterpret_cast<intptr_t>(staged(patch.number, first)), -1, true);
+    else if (row.access == Access::direct)
+      point(patch, current_[patch.number] + (row.what == Row::index ? first : first << row.log2_size), -1, false);
+    else
+      point(patch, row.what == Row::index ? current_[patch.number] : reinterpret_cast<intptr_t>(staging(patch.number)),
+            0, false);
+  }
+  for (const Patch &patch : kernel_.accumulators) {
     Step &step = tape_[patch.step];
-    step.p = node_ + patch.reduction * node_stride_ + (node_moves_ ? lanes * kernel_.lane_bytes() : 0);
+    step.p = node_ + patch.number * node_stride_ + (node_moves_ ? lanes * kernel_.lane_bytes() : 0);
     step.p_mask = node_moves_ ? -1 : 0;
   }
-  level_.run(tape_.data(), 0, n * kernel_.lane_bytes());
+  level_.run(tape_, 0, n * kernel_.lane_bytes());
   if (stage_all || plan_.any_staged)
     for (uint32_t r = 0; r < n_moving; r++)
       if (plan_.rows[r].what == Row::output && is_staged(r)) unpack(r, first, n, staging(r));
+}
+
+// Where the elements from `first` on are in staging memory.
+const char *Worker::staged(uint32_t r, int64_t first) noexcept {
+  const Row &row = plan_.rows[r];
+  if (!row.is_tiled) return staging(r);
+  return staging(r) + ((tile_row_ * tile_blocks * kernel_.block_elements() + first - tile_first_) << row.log2_size);
+}
+
+void Worker::transpose(uint32_t r, int64_t first, int64_t n, int64_t rows) {
+  const Row &row = plan_.rows[r];
+  const int64_t stride = plan_.stride(r, plan_.n_outer), block = kernel_.block_elements();
+  const int64_t pitch = tile_blocks * block << row.log2_size;
+  level_.transpose[row.log2_size](staging(r), pitch, reinterpret_cast<const char *>(current_[r] + first * stride),
+                                  stride, rows, n);
+  if (n % block == 0) return;
+  for (int64_t i = 0; i < rows; i++) {  // as pack does
+    char *const dense = staging(r) + i * pitch;
+    level_.pack[row.log2_size](dense + (n << row.log2_size), dense, 0, block - n % block);
+  }
+}
+
+void Worker::run_tile(int64_t first, int64_t n, int64_t rows) {
+  tile_first_ = first;
+  for (uint32_t r = 0; r < plan_.rows.size(); r++)
+    if (plan_.rows[r].is_tiled) transpose(r, first, n, rows);
+  for (tile_row_ = 0; tile_row_ < rows; tile_row_++) {
+    if (tile_row_ > 0) next_outer();
+    run(first, n);
+  }
 }
 
 void Worker::run(int64_t first, int64_t n, int64_t lanes) {

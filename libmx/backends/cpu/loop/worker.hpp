@@ -36,9 +36,12 @@ class Odometer {
   SmallVector<int64_t, 8> offsets_;
 };
 
+// Copies the kernel's tape to the start of a worker's buffer and fills in its slots and scalars; the rows are left.
+Step *bind(const Plan &plan, const uint64_t *scalars, char *buffer) noexcept;
+
 class Worker {
  public:
-  explicit Worker(const Plan &plan);
+  explicit Worker(const Call &call);
 
   // Chooses the row that the inner range belongs to; the inner position is given to run.
   void set_outer(int64_t linear) noexcept { outer_.set(linear), move(); }
@@ -53,6 +56,9 @@ class Worker {
   // elements.
   void run(int64_t first, int64_t n, int64_t lanes = 0);
 
+  // The same for `rows` neighbours along the last outer dimension, from the current one on; ends at the last of them.
+  void run_tile(int64_t first, int64_t n, int64_t rows);
+
   // Brings the elements [first, first + n) of the dense inputs towards the caches, `rows` middle positions ahead.
   void prefetch(int64_t first, int64_t n, int64_t rows) const noexcept;
 
@@ -63,35 +69,28 @@ class Worker {
   char *staging(uint32_t row) noexcept { return buffer_.data() + plan_.rows[row].staging; }
 
  private:
-  struct Patch {
-    uint32_t step;
-    bool is_q;
-    uint32_t row;
-  };
-  struct AccumulatorPatch {
-    uint32_t step, reduction;
-  };
-
-  void bind();
   void move() noexcept;
   void point(const Patch &patch, int64_t address, int64_t mask, bool is_packed) noexcept;
   void fill_constants();
+  void transpose(uint32_t row, int64_t first, int64_t n, int64_t rows);
+  const char *staged(uint32_t row, int64_t first) noexcept;
   void span(int64_t first, int64_t n, bool stage_all, int64_t lanes);
   void pack(uint32_t row, int64_t first, int64_t n);
   template <class Piece>
   void pieces(uint32_t row, int64_t first, int64_t n, Piece piece);
 
+  const Call &call_;
   const Plan &plan_;
   const Kernel &kernel_;
   const Level &level_;
   Odometer outer_, middle_;
   Buffer buffer_;
-  SmallVector<Step, 48> tape_;
-  SmallVector<Patch, 16> patches_;
-  SmallVector<AccumulatorPatch, 2> accumulators_;
+  Step *tape_;  // in the buffer
   SmallVector<int64_t, 8> current_;
   SmallVector<int64_t, 8> filled_;  // the address whose element a constant row's block holds
   bool moved_ = true;
+  int64_t tile_first_ = 0,
+          tile_row_ = 0;  // what the staging memory of tiled rows holds, and which row of it is current
   char *node_ = nullptr;
   int64_t node_stride_ = 0;
   bool node_moves_ = false;
