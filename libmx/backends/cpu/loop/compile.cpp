@@ -62,11 +62,6 @@ std::vector<uint16_t> schedule(const Code &code) {
       const uint16_t w = weight[used[k]];
       weight[v] = std::max<uint16_t>(weight[v] == w ? w + 1 : weight[v], w);
     }
-    // A scaled load can be an operand of the step that uses it (lower_scaled), if it comes directly before.
-    if (ins.op == Op::multiply && ins.type == DType::float32) {
-      const Op a = code.ins[ins.a].op, b = code.ins[ins.b].op;
-      if ((a == Op::load && b == Op::scalar) || (a == Op::scalar && b == Op::load)) weight[v] = 0;
-    }
   }
   std::vector<uint16_t> stack;
   for (size_t sink = 0; sink < n; sink++) {
@@ -147,7 +142,7 @@ class Compiler {
     tape_.push_back(op);
     out_->block_ns += ns;
   }
-  static constexpr float simple_ns = 1.5f, math_ns = 35;
+  static constexpr float simple_ns = 3, math_ns = 40;
   float lanes_ns() const { return 12.f * static_cast<float>(out_->block_elements()); }
 
   // ---- where values are

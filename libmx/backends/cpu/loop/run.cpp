@@ -69,7 +69,7 @@ void run_elementwise(const Call &call) {
   if (plan.outer == 0 || plan.inner == 0) return;
   const int64_t block = plan.kernel.block_elements();
   const bool rows_first = plan.rows_first;
-  const int64_t segment = rows_first ? tile_blocks * block : std::max<int64_t>(8192, 4 * block);
+  const int64_t segment = rows_first ? tile_blocks * block : std::max<int64_t>(16384, 4 * block);
   const int64_t n_segments = (plan.inner + segment - 1) / segment;
   // Items are (outer, segment); with rows first (outer but the last dimension, segment, last dimension).
   const int64_t fast = rows_first ? plan.sizes[plan.n_outer - 1] : 1;

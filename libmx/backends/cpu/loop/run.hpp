@@ -7,14 +7,13 @@
 
 namespace mx::loop {
 
-// Calls body(begin, end) for the items [0, n) of about `item_ns` each: in parallel from 40 us of work on, in pieces of
-// 20 to 200 us, eight of them if that can be, so that threads that start late or are slow still get their share.
+// Calls body(begin, end) for the items [0, n) of about `item_ns` each: in parallel from 100 us of work on, in pieces of
+// about 200 us.
 template <class Body>
 void for_items(int64_t n, double item_ns, Body &&body) {
-  const double all_ns = static_cast<double>(n) * item_ns;
-  if (all_ns < 40e3 || n < 2) return body(int64_t{0}, n);
-  const double piece_ns = std::clamp(all_ns / 8, 20e3, 200e3);
-  parallel_for(n, std::clamp<int64_t>(static_cast<int64_t>(piece_ns / item_ns), 1, (n + 1) / 2), body);
+  if (static_cast<double>(n) * item_ns < 100e3 || n < 2) return body(int64_t{0}, n);
+  const int64_t grain = std::clamp<int64_t>(static_cast<int64_t>(200e3 / item_ns), 1, (n + 1) / 2);
+  parallel_for(n, grain, body);
 }
 
 }  // namespace mx::loop
