@@ -3,6 +3,7 @@
 
 #include "backends/cpu/strided_copy.hpp"
 #include "capi.h"
+#include "capi/convert.hpp"
 #include "eval/eval.hpp"
 #include "runtime/lifecycle.hpp"
 
@@ -46,8 +47,6 @@ Extent extent(const Spec &spec, const Dims &strides, const char *function) {
   return e;
 }
 
-Ref<Array> wrap(Value value) { return make_ref<Array>(std::move(value)); }
-
 void check_kind(const Scalar &value, const char *function) {
   if (static_cast<unsigned>(value.kind) > MX_SCALAR_COMPLEX)
     fail(MX_ERROR_INVALID_ARGUMENT, "%s: %d is not a kind of scalar", function, static_cast<int>(value.kind));
@@ -57,12 +56,6 @@ Ref<Array> scalar_array(const Scalar &value, DType dtype) {
   int64_t bits[2] = {0, 0};
   store_scalar(bits, dtype, value);
   return wrap(make(OpCode::constant, Attrs().put(bits[0]).put(bits[1]).put(dtype), {}));
-}
-
-SmallVector<Value, 8> values(std::span<Array *const> xs) {
-  SmallVector<Value, 8> values;
-  for (Array *x : xs) values.push_back(x->value());
-  return values;
 }
 
 void describe(mx_view *view, const Pin &pin) {

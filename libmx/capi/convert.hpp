@@ -23,7 +23,7 @@ inline ValueVector values(std::span<Array *const> arrays) {
 }
 inline ops::Values span(const ValueVector &v) noexcept { return {v.data(), v.size()}; }
 
-inline ArrayList wrap_all(const ValueVector &values) {
+inline ArrayList wrap_all(std::span<const Value> values) {
   ArrayList out;
   for (const Value &value : values) out.push_back(wrap(value));
   return out;

@@ -4,23 +4,11 @@
 #include <string_view>
 
 #include "capi.h"
+#include "capi/convert.hpp"
 #include "core/handle.hpp"
 
 namespace mx::capi {
 namespace {
-
-SmallVector<Value, 8> values(std::span<Array *const> xs) {
-  SmallVector<Value, 8> values;
-  for (Array *x : xs) values.push_back(x->value());
-  return values;
-}
-
-template <class Values>
-SmallVector<Ref<Array>, 4> arrays(const Values &values) {
-  SmallVector<Ref<Array>, 4> arrays;
-  for (const Value &value : values) arrays.push_back(make_ref<Array>(value));
-  return arrays;
-}
 
 std::string_view bytes(const void *key, size_t n_key) { return {static_cast<const char *>(key), n_key}; }
 
@@ -45,13 +33,13 @@ class Handles {
 };
 
 // Runs the body on `inputs`; its failure becomes an Error with its status and message.
-SmallVector<Value, 8> run_body(const Function::Body &body, std::span<const Value> inputs) {
+ValueVector run_body(const Function::Body &body, std::span<const Value> inputs) {
   Handles in(inputs.size()), out(body.n_outputs);
   for (size_t i = 0; i < inputs.size(); i++) put(in.data() + i, make_ref<Array>(inputs[i]));
   const mx_status status = body.fn(out.data(), out.size(), in.data(), in.size(), body.payload);
   if (status == MX_ERROR_CALLBACK) fail(status, "the traced function failed");
   if (status != MX_OK) fail(status, "%s", mx::error_message());
-  SmallVector<Value, 8> outputs;
+  ValueVector outputs;
   for (size_t i = 0; i < out.size(); i++) outputs.push_back((*Pinned<Array>(out.data()[i])).value());
   return outputs;
 }
@@ -75,18 +63,18 @@ Ref<Call> call_begin(mx_call_state *state_out, Function &f, std::span<Array *con
   return call;
 }
 
-SmallVector<Ref<Array>, 4> call_inputs(Call &x) { return arrays(x.placeholders()); }
+ArrayList call_inputs(Call &x) { return wrap_all(x.placeholders()); }
 
 void call_commit(Call &x, std::span<Array *const> outputs, uint64_t host_tag) { x.commit(values(outputs), host_tag); }
 
-SmallVector<Ref<Array>, 4> call_outputs(Call &x) { return arrays(x.outputs()); }
+ArrayList call_outputs(Call &x) { return wrap_all(x.outputs()); }
 void call_tag(uint64_t *host_tag_out, Call &x) { *host_tag_out = x.host_tag(); }
 
-SmallVector<Ref<Array>, 4> function_call(bool *hit_out, uint64_t *host_tag_out, Function &f,
-                                         std::span<Array *const> inputs, const void *key, size_t n_key) {
+ArrayList function_call(bool *hit_out, uint64_t *host_tag_out, Function &f, std::span<Array *const> inputs,
+                        const void *key, size_t n_key) {
   SmallVector<Value, 4> outputs;
   *hit_out = call_if_compiled(f, values(inputs), bytes(key, n_key), outputs, *host_tag_out);
-  return arrays(outputs);
+  return wrap_all(outputs);
 }
 
 void compile_clear() noexcept { clear_all_functions(); }
@@ -106,22 +94,22 @@ Ref<Function> compile(const char *name, size_t n_outputs, mx_trace_fn fn, void *
   }
 }
 
-SmallVector<Ref<Array>, 4> compiled_call(Function &f, std::span<Array *const> inputs) {
+ArrayList compiled_call(Function &f, std::span<Array *const> inputs) {
   if (!f.body.fn) fail(MX_ERROR_INVALID_ARGUMENT, "compiled_call: %s was not made by mx_compile", f.name.c_str());
-  const SmallVector<Value, 8> in = values(inputs);
+  const ValueVector in = values(inputs);
   SmallVector<Value, 4> hit;
   uint64_t tag = 0;
-  if (call_if_compiled(f, in, {}, hit, tag)) return arrays(hit);
+  if (call_if_compiled(f, in, {}, hit, tag)) return wrap_all(hit);
   const Ref<Call> call = Call::begin(f, in, {});
-  if (call->state() == MX_CALL_HIT) return arrays(call->outputs());
-  if (call->state() != MX_CALL_TRACE) return arrays(run_body(f.body, in));
+  if (call->state() == MX_CALL_HIT) return wrap_all(call->outputs());
+  if (call->state() != MX_CALL_TRACE) return wrap_all(run_body(f.body, in));
   try {
     call->commit(run_body(f.body, call->placeholders()), 0);
   } catch (...) {
     call->end();
     throw;
   }
-  return arrays(call->outputs());
+  return wrap_all(call->outputs());
 }
 
 }  // namespace mx::capi

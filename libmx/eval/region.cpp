@@ -187,16 +187,12 @@ bool run_here(const Ref<Node> &node) {
   return node->publish(outputs);
 }
 
+// What is being computed elsewhere; the region's own nodes have no event yet.
 void RegionTask::add_leaf_events(const Walk &walk, std::span<const uint32_t> region) {
-  const uint32_t self = region[0];
   for (uint32_t i : region)
     for (uint32_t source : walk.nodes[i].sources) {
       const Ref<Event> &other = walk.nodes[source].event;
-      if (!other || source == self || !other->pending()) {
-        if (other && other->failed()) dependencies.push_back(other);
-        continue;
-      }
-      if (std::find(dependencies.begin(), dependencies.end(), other) == dependencies.end())
+      if (other && other->pending() && std::find(dependencies.begin(), dependencies.end(), other) == dependencies.end())
         dependencies.push_back(other);
     }
 }
