@@ -21,6 +21,7 @@ from .errors import *
 from .evaluate import *
 from .hadamard import *
 from .indexing import nonzero as nonzero
+from .inspection import *
 from .io import *
 from .lifecycle import num_threads as num_threads
 from .lifecycle import quiesce as quiesce

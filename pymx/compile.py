@@ -198,6 +198,22 @@ class CompiledFunction(CompiledBase):
         finally:
             fast.call_end(call)
 
+    def _inspect(self, look: Callable[[int], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What `look` says about an open call with these arguments, whose outputs nobody asks for."""
+        with capture.Claim(self._inputs, self._outputs):
+            kwargs = dict(sorted(kwargs.items()))
+            arrays: list[BufferBase] = []
+            n_args, key = self._key(args, kwargs, arrays)
+            call, state = fast.call_begin(self, arrays, key)
+            try:
+                if state not in (_HIT, _TRACE):
+                    raise ValueError("explain: compiling is switched off, or an argument belongs to a trace")
+                if state == _TRACE:
+                    self._trace(call, args, kwargs, n_args)
+                return look(call)
+            finally:
+                fast.call_end(call)
+
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: list[BufferBase]) -> tuple[int, bytes]:
         """The number of arrays among the arguments, and the key; captured arrays come after them."""
         plain = self._inputs is None and self._outputs is None and not kwargs and len(args) < 256

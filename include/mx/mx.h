@@ -7,6 +7,7 @@
 #include "mx/dtype.h"
 #include "mx/fast.h"
 #include "mx/function.h"
+#include "mx/inspect.h"
 #include "mx/io.h"
 #include "mx/linalg.h"
 #include "mx/memory.h"

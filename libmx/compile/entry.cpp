@@ -65,7 +65,7 @@ std::shared_ptr<const lower::Program> Entry::find(const Arguments &arguments) {
   return program;
 }
 
-std::shared_ptr<const lower::Program> Entry::lower_for(const Arguments &arguments) const {
+lower::Graph Entry::graph_for(const Arguments &arguments) const {
   lower::Graph graph = traced_.graph;
   bool same = true;
   for (size_t i = 0; i < n_arguments(); i++) {
@@ -75,16 +75,20 @@ std::shared_ptr<const lower::Program> Entry::lower_for(const Arguments &argument
   }
   for (size_t i = 0; i < traced_.constants.size(); i++) {
     const Value &constant = traced_.constants[i];
-    graph.leaves[n_arguments() + i] = constant.node->output(constant.index).layout;
+    graph.leaves[n_arguments() + i] =
+        constant.node->state() == NodeState::done
+            ? constant.node->output(constant.index).layout
+            : Layout{row_major(spec_of(constant).shape, itemsize(spec_of(constant).dtype)), 0};
   }
   if (!same) graph.infer();
-  return std::make_shared<const lower::Program>(lower::lower(std::move(graph)));
+  return graph;
 }
 
 std::shared_ptr<const lower::Program> Entry::program_for(const Arguments &arguments) {
   if (auto program = find(arguments)) return program;
   Variant variant;
-  variant.program = lower_for(arguments);  // two threads may both lower: no one waits, one copy stays
+  variant.program = std::make_shared<const lower::Program>(
+      lower::lower(graph_for(arguments)));  // two threads may both lower: no one waits, one copy stays
   for (size_t i = 0; i < n_arguments(); i++) {
     variant.specs.push_back(*arguments[i].first);
     variant.strides.push_back(*arguments[i].second);
@@ -124,8 +128,19 @@ std::vector<lower::Leaf> Entry::leaves(std::span<const Value> inputs) {
 void Entry::prepare(std::span<const Value> inputs) {
   for (const Value &constant : traced_.constants)
     if (constant.node->state() != NodeState::done) return;
-  Arguments arguments;
   SmallVector<Dims, 4> made;
+  program_for(arguments_of(inputs, made));
+}
+
+lower::Graph Entry::graph_for(std::span<const Value> inputs) {
+  SmallVector<Dims, 4> made;
+  return graph_for(arguments_of(inputs.first(std::min<size_t>(inputs.size(), n_arguments())), made));
+}
+
+// What is known before the values are there: arguments that nobody computed yet will be row-major, and so will keys.
+// `made` keeps the strides that this makes up.
+Entry::Arguments Entry::arguments_of(std::span<const Value> inputs, SmallVector<Dims, 4> &made) const {
+  Arguments arguments;
   made.reserve(n_arguments());
   const auto add = [&](const Spec &spec, const Dims *strides) {
     if (!strides) strides = &made.emplace_back(row_major(spec.shape, itemsize(spec.dtype)));
@@ -135,8 +150,8 @@ void Entry::prepare(std::span<const Value> inputs) {
     const bool done = input.node->state() == NodeState::done;
     add(spec_of(input), done ? &input.node->output(input.index).layout.strides : nullptr);
   }
-  for (uint32_t i = 0; i < traced_.n_keys; i++) add(traced_.graph.nodes[traced_.n_inputs + i].specs[0], nullptr);
-  program_for(arguments);
+  for (size_t i = inputs.size(); i < n_arguments(); i++) add(traced_.graph.nodes[i].specs[0], nullptr);
+  return arguments;
 }
 
 int64_t Entry::constant_bytes() const noexcept {

@@ -19,6 +19,7 @@ class Entry final : public Callable {
 
   std::shared_ptr<const lower::Program> program_for(std::span<const Value> inputs) override;
   std::vector<lower::Leaf> leaves(std::span<const Value> inputs) override;
+  lower::Graph graph_for(std::span<const Value> inputs) override;
 
   // Lowers for these inputs ahead of the first run.
   void prepare(std::span<const Value> inputs);
@@ -36,7 +37,8 @@ class Entry final : public Callable {
   using Arguments = SmallVector<std::pair<const Spec *, const Dims *>, 8>;  // of each the spec and the strides
   std::shared_ptr<const lower::Program> program_for(const Arguments &arguments);
   std::shared_ptr<const lower::Program> find(const Arguments &arguments);
-  std::shared_ptr<const lower::Program> lower_for(const Arguments &arguments) const;
+  lower::Graph graph_for(const Arguments &arguments) const;
+  Arguments arguments_of(std::span<const Value> inputs, SmallVector<Dims, 4> &made) const;
   SmallVector<Spec, 1> output_specs(std::span<const Value> inputs) const;
   uint32_t n_arguments() const noexcept { return traced_.n_inputs + traced_.n_keys; }
 

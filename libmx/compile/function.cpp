@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "eval/explain.hpp"
 #include "runtime/lifecycle.hpp"
 #include "runtime/lock.hpp"
 
@@ -203,6 +204,12 @@ SmallVector<Value, 4> Call::outputs() {
   if (entry_) return entry_->call(inputs_, {});
   if (!committed_) fail(MX_ERROR_INVALID_ARGUMENT, "call_outputs: neither a hit nor committed");
   return inlined_;
+}
+
+std::string Call::explain() const {
+  if (entry_) return function_->name + "\n" + mx::explain(*entry_, inputs_);
+  if (!committed_) fail(MX_ERROR_INVALID_ARGUMENT, "call_explain: neither a hit nor committed");
+  return mx::explain(inlined_);
 }
 
 uint64_t Call::host_tag() const {

@@ -63,6 +63,7 @@ class Call final : public Object {
   void commit(std::span<const Value> outputs, uint64_t host_tag);
   SmallVector<Value, 4> outputs();  // throws unless HIT or committed
   uint64_t host_tag() const;
+  std::string explain() const;  // as outputs
   // Ends the trace if it is still open. Any thread, idempotent.
   void end() noexcept;
 

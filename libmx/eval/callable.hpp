@@ -15,6 +15,9 @@ class Callable : public Object {
   virtual std::shared_ptr<const lower::Program> program_for(std::span<const Value> inputs) = 0;
   // The leaves of that program. `inputs` may hold more values than it reads.
   virtual std::vector<lower::Leaf> leaves(std::span<const Value> inputs) = 0;
+  // What program_for lowers, for explain and drawings: leaves are the inputs, then constants. Inputs without a value
+  // count as row-major.
+  virtual lower::Graph graph_for(std::span<const Value> inputs) = 0;
 };
 
 }  // namespace mx

@@ -5,6 +5,7 @@
 #include "base/status.hpp"
 #include "eval/callable.hpp"
 #include "eval/program_cache.hpp"
+#include "eval/region_graph.hpp"
 #include "runtime/lock.hpp"
 
 namespace mx::evaluation {
@@ -73,45 +74,6 @@ class CallTask final : public RegionTask {
   std::shared_ptr<const lower::Program> program_;
 };
 
-// Copies a region's nodes into a graph; what lies outside becomes a leaf.
-class GraphBuilder {
- public:
-  GraphBuilder(const Walk &walk, GraphTask &task) : walk_(walk), task_(task) {}
-
-  void add(uint32_t i) {
-    const WalkNode &w = walk_.nodes[i];
-    lower::GraphNode node;
-    node.op = w.node->op;
-    node.attrs = w.node->attrs;
-    node.payload = w.node->payload;
-    for (uint32_t k = 0; k < w.node->n_outputs; k++) node.specs.push_back(w.node->spec(k));
-    for (size_t k = 0; k < w.inputs.size(); k++) node.inputs.push_back(edge(w.sources[k], w.inputs[k]));
-    inside_.emplace_back(i, static_cast<uint32_t>(task_.graph.nodes.size()));
-    task_.graph.nodes.push_back(std::move(node));
-    if (!w.needed) return;
-    for (uint32_t k = 0; k < w.node->n_outputs; k++) task_.graph.outputs.push_back({inside_.back().second, k});
-  }
-
- private:
-  // Regions list their nodes in ascending order, so both tables are sorted by construction.
-  lower::Edge edge(uint32_t source, const Value &value) {
-    const auto it = std::lower_bound(inside_.begin(), inside_.end(), std::pair<uint32_t, uint32_t>(source, 0));
-    if (it != inside_.end() && it->first == source) return {it->second, value.index};
-    const uint64_t key = uint64_t{source} << 32 | value.index;
-    const auto leaf = std::lower_bound(outside_.begin(), outside_.end(), std::pair<uint64_t, uint32_t>(key, 0));
-    if (leaf != outside_.end() && leaf->first == key) return {leaf->second, 0};
-    const uint32_t added = task_.graph.add_leaf(spec_of(value));
-    task_.leaves.push_back(value);
-    outside_.insert(leaf, {key, added});
-    return {added, 0};
-  }
-
-  const Walk &walk_;
-  GraphTask &task_;
-  std::vector<std::pair<uint32_t, uint32_t>> inside_;   // walk index -> graph node
-  std::vector<std::pair<uint64_t, uint32_t>> outside_;  // walk index, output -> graph node
-};
-
 Ref<RegionTask> copy_region(const Walk &walk, std::span<const uint32_t> region) {
   const WalkNode &first = walk.nodes[region[0]];
   if (first.node->op == OpCode::compiled_call) {
@@ -120,8 +82,7 @@ Ref<RegionTask> copy_region(const Walk &walk, std::span<const uint32_t> region) 
     return task;
   }
   auto task = make_ref<GraphTask>();
-  GraphBuilder builder(walk, *task);
-  for (uint32_t i : region) builder.add(i);
+  copy_graph(walk, region, task->graph, task->leaves);
   return task;
 }
 

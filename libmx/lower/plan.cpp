@@ -6,6 +6,7 @@
 #include "lower/estimate.hpp"
 #include "lower/program.hpp"
 #include "lower/space.hpp"
+#include "runtime/profile.hpp"
 
 namespace mx::lower {
 namespace {
@@ -20,7 +21,11 @@ class Planner {
   Program run() {
     for (uint32_t i = 0; i < graph_.nodes.size(); i++)
       if (graph_.nodes[i].leaf) place_leaf(i);
-    for (const Unit &unit : fusion_.units) add_unit(unit);
+    for (uint32_t unit = 0; unit < fusion_.units.size(); unit++) {
+      const uint32_t first = step();
+      add_unit(fusion_.units[unit]);
+      for (uint32_t at = first; at < step(); at++) program_.steps[at].unit = unit;
+    }
     for (Edge e : graph_.outputs) {
       program_.outputs.push_back(place(e));
       const uint32_t storage = place(e).storage;
@@ -423,6 +428,7 @@ class Planner {
 }  // namespace
 
 Program lower(Graph graph) {
+  const profile::Span span(profile::Kind::compile, "lower");
   simplify(graph);
   return Planner(graph).run();
 }

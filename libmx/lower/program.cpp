@@ -4,6 +4,7 @@
 #include "base/status.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/pool.hpp"
+#include "runtime/profile.hpp"
 
 namespace mx::lower {
 namespace {
@@ -58,7 +59,10 @@ class Run {
  private:
   static char *data(const Ref<Buffer> &buffer) noexcept { return reinterpret_cast<char *>(buffer->data()); }
 
-  void run_step(const Step &step) { step.kind == Step::Kind::loop ? run_loop(step) : run_library(step); }
+  void run_step(const Step &step) {
+    const profile::KernelSpan span(step.label);
+    step.kind == Step::Kind::loop ? run_loop(step) : run_library(step);
+  }
 
   // Of the exception being handled.
   static bool cancelled() noexcept {

@@ -54,6 +54,7 @@ struct Step {
   SmallVector<uint32_t, 2> written;   // storages that it makes or changes
   SmallVector<uint32_t, 2> releases;  // leaves that no later step reads
   std::string label;                  // for explain and traces
+  uint32_t unit = 0;                  // of the fusion that it comes from
 };
 
 // A leaf at run time: lowering assumed that its elements start at the beginning of the buffer.

@@ -9,6 +9,7 @@
 #include "runtime/delay.hpp"
 #include "runtime/futex.hpp"
 #include "runtime/lifecycle.hpp"
+#include "runtime/profile.hpp"
 #include "runtime/scheduler.hpp"
 
 namespace mx {
@@ -193,6 +194,7 @@ void Event::sleep(uint64_t ns) noexcept {
 
 bool Event::wait(uint32_t timeout_ms) noexcept {
   if (!pending()) return true;
+  const profile::Span span(profile::Kind::wait, "wait for a value");
   if (!fork_noticed()) notice_fork();
   const Deadline deadline(timeout_ms);
   if (Scheduler::pumping()) Scheduler::help(*this, deadline);

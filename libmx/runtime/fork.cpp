@@ -11,6 +11,7 @@
 #include "runtime/cancel.hpp"
 #include "runtime/lifecycle.hpp"
 #include "runtime/lock.hpp"
+#include "runtime/profile.hpp"
 #include "runtime/scheduler.hpp"
 #include "runtime/thread.hpp"
 
@@ -47,6 +48,7 @@ void become_child(bool clean) noexcept {
   set_epoch({state, generation});
   Scheduler::after_fork(generation);
   forget_thread_records();
+  profile::forget();
 }
 
 void prepare() noexcept { all_locked = lock_all(prepare_ms); }

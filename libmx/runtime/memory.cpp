@@ -13,6 +13,7 @@
 #include "runtime/client.hpp"
 #include "runtime/delay.hpp"
 #include "runtime/lock.hpp"
+#include "runtime/profile.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -180,6 +181,7 @@ struct Memory {
 
   static Ref<Buffer> allocate(size_t bytes) {
     count_allocation();
+    const uint64_t begin = profile::on() ? profile::begin() : 0;
     const size_t now = active.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     Buffer *buffer;
     try {
@@ -191,6 +193,9 @@ struct Memory {
       throw;
     }
     raise_peak(now);
+    if (begin) [[unlikely]]
+      profile::record(profile::Kind::allocation, "allocate", begin, static_cast<int64_t>(bytes),
+                      static_cast<int64_t>(now));
     buffer->size_ = bytes;
     slack.fetch_add(buffer->capacity_ - bytes, std::memory_order_relaxed);
     return Ref<Buffer>(buffer);
@@ -231,7 +236,10 @@ struct Memory {
 
   static void put_back(Buffer *buffer) noexcept {
     const size_t capacity = buffer->capacity_;
-    active.fetch_sub(buffer->size_, std::memory_order_relaxed);
+    const size_t before = active.fetch_sub(buffer->size_, std::memory_order_relaxed);
+    if (profile::on()) [[unlikely]]
+      profile::record(profile::Kind::release, "release", profile::begin(), static_cast<int64_t>(buffer->size_),
+                      static_cast<int64_t>(before - buffer->size_));
     slack.fetch_sub(capacity - buffer->size_, std::memory_order_relaxed);
     const size_t kept = cache_limit();
     if (capacity > kept) return discard(buffer);

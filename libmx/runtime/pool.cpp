@@ -9,6 +9,7 @@
 #include "runtime/cancel.hpp"
 #include "runtime/delay.hpp"
 #include "runtime/futex.hpp"
+#include "runtime/profile.hpp"
 #include "runtime/scheduler.hpp"
 
 #ifdef __linux__
@@ -71,6 +72,7 @@ void set_num_threads(int n) {
 }
 
 void Job::run_ranges() noexcept {
+  const profile::Span span(profile::Kind::share, kernel);
   const bool parallel_before = std::exchange(this_thread.parallel, true);
   const WorkScope scope(cancel_count);
   try {
@@ -117,6 +119,7 @@ void Scheduler::withdraw(Job &job) noexcept {
     while (*link && *link != &job) link = &(*link)->next;
     if (*link) *link = job.next;
   }
+  const profile::Span span(profile::Kind::wait, "wait for helpers");
   const uint64_t spin_end = now_ns() + spin_ns;
   for (;;) {
     uint32_t inside = job.helpers.load(std::memory_order_acquire);
@@ -143,6 +146,7 @@ void parallel_for_erased(int64_t n, int64_t grain, void (*body)(void *, int64_t,
           .body = body,
           .context = context,
           .cancel_count = count,
+          .kernel = profile::current_kernel,
           .max_helpers = static_cast<uint32_t>(helpers)};
   Scheduler::post(job);
   job.run_ranges();

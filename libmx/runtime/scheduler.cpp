@@ -10,6 +10,7 @@
 #include "runtime/futex.hpp"
 #include "runtime/lifecycle.hpp"
 #include "runtime/pool.hpp"
+#include "runtime/profile.hpp"
 
 namespace mx {
 
@@ -127,6 +128,7 @@ bool Scheduler::run(Stream::Queue &queue, Task &task, bool owned, const Deadline
     Inside() noexcept { ++this_thread.tasks; }
     ~Inside() { --this_thread.tasks; }
   } inside;
+  const profile::Span span(profile::Kind::task, "region");
   mx_status status = MX_OK;
   char text[1000];
   text[0] = 0;

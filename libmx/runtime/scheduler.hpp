@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "runtime/lock.hpp"
 #include "runtime/stream.hpp"
@@ -46,6 +47,7 @@ struct Job {
   void (*body)(void *, int64_t, int64_t);
   void *context;
   uint64_t cancel_count;
+  std::string_view kernel;  // for a profile
   std::atomic<int64_t> next_range{0};
   std::atomic<bool> stop{false};     // after a failure or cancel: the other ranges are skipped
   std::atomic<uint32_t> helpers{0};  // inside run_ranges now; the top bit: the owner sleeps on it

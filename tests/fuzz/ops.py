@@ -1,0 +1,494 @@
+"""The ops that a fuzzer draws: for each the operands it takes, its arguments, and its reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from graph import Step
+from oracle import (
+    Reference,
+    _by_zero,
+    averaged,
+    cast,
+    exact,
+    function,
+    logsummed,
+    multiplied,
+    normalized,
+    power,
+    product,
+    running,
+    shaped,
+    shift,
+    sorting,
+    spread,
+    summed,
+)
+from values import ALL, FLOATS, INTEGERS, REAL
+
+Rng = np.random.Generator
+NUMBERS = (*INTEGERS, *FLOATS, "complex64")
+ORDERED = (*INTEGERS, *FLOATS)
+BITS = ("bool", *INTEGERS)
+
+
+class Pool:
+    """The values drawn so far, by their shapes and dtypes."""
+
+    def __init__(self, rng: Rng, most: int) -> None:
+        self.rng, self.most = rng, most
+        self.specs: list[tuple[tuple[int, ...], str]] = []
+
+    def pick(self, dtypes: tuple[str, ...], fits: Callable[[tuple[int, ...]], bool] = lambda s: True) -> int | None:
+        """A value, the later ones more often."""
+        found = [i for i, (shape, dtype) in enumerate(self.specs) if dtype in dtypes and fits(shape)]
+        if not found:
+            return None
+        return found[-1 - min(int(self.rng.exponential(4)), len(found) - 1)]
+
+    def shape(self, i: int) -> tuple[int, ...]:
+        return self.specs[i][0]
+
+    def dtype(self, i: int) -> str:
+        return self.specs[i][1]
+
+    def partner(self, i: int, dtypes: tuple[str, ...]) -> int | None:
+        """A value that broadcasts with another, mostly of its dtype."""
+        same = (self.dtype(i),) if self.rng.random() < 0.85 and self.dtype(i) in dtypes else dtypes
+        return self.pick(same, lambda s: self.joint(s, self.shape(i)))
+
+    def joint(self, a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+        try:
+            return math.prod(np.broadcast_shapes(a, b)) <= self.most
+        except ValueError:
+            return False
+
+
+Draw = Callable[[Pool, str], "Step | None"]
+
+
+@dataclass(frozen=True)
+class Op:
+    name: str
+    draw: Draw
+    reference: Reference
+    weight: float = 1
+
+
+# ---- how operands and arguments are drawn
+
+
+def _number(rng: Rng, dtype: str) -> Any:
+    """A number that stays weak beside an array."""
+    if dtype in INTEGERS or dtype == "bool":
+        return int(rng.integers(0 if dtype.startswith("u") or dtype == "bool" else -3, 4))
+    return float(rng.choice([0.5, 1.0, 2.0, -1.5, 0.125, 3.0]))
+
+
+def unary(dtypes: tuple[str, ...]) -> Draw:
+    def draw(pool: Pool, name: str) -> Step | None:
+        x = pool.pick(dtypes)
+        return None if x is None else Step(name, (x,))
+
+    return draw
+
+
+def binary(dtypes: tuple[str, ...], numbers: bool = True) -> Draw:
+    def draw(pool: Pool, name: str) -> Step | None:
+        x = pool.pick(dtypes)
+        if x is None:
+            return None
+        if numbers and pool.rng.random() < 0.25 and pool.dtype(x) not in ("bool", "complex64"):
+            return Step(name, (x,), (_number(pool.rng, pool.dtype(x)),))
+        y = pool.partner(x, dtypes)
+        if y is None:
+            return None
+        return Step(name, (x, y) if pool.rng.random() < 0.5 else (y, x))
+
+    return draw
+
+
+def _axes(pool: Pool, shape: tuple[int, ...]) -> tuple[tuple[str, Any], ...]:
+    rng = pool.rng
+    keepdims = ("keepdims", bool(rng.random() < 0.5))
+    kind = rng.random()
+    if kind < 0.3 or not shape:
+        return (("axis", None), keepdims)
+    if kind < 0.8:
+        return (("axis", int(rng.integers(-len(shape), len(shape)))), keepdims)
+    chosen = rng.choice(len(shape), size=rng.integers(1, len(shape) + 1), replace=False)
+    return (("axis", tuple(sorted(int(a) for a in chosen))), keepdims)
+
+
+def reduced(dtypes: tuple[str, ...], empty: bool = True) -> Draw:
+    def draw(pool: Pool, name: str) -> Step | None:
+        x = pool.pick(dtypes, lambda s: empty or math.prod(s) > 0)
+        return None if x is None else Step(name, (x,), (), _axes(pool, pool.shape(x)))
+
+    return draw
+
+
+def along(dtypes: tuple[str, ...], empty: bool = True, **more: Callable[[Rng], Any]) -> Draw:
+    """One axis, as a keyword."""
+
+    def draw(pool: Pool, name: str) -> Step | None:
+        x = pool.pick(dtypes, lambda s: len(s) > 0 and (empty or math.prod(s) > 0))
+        if x is None:
+            return None
+        n = len(pool.shape(x))
+        kwargs = [("axis", int(pool.rng.integers(-n, n)))] + [(key, value(pool.rng)) for key, value in more.items()]
+        return Step(name, (x,), (), tuple(kwargs))
+
+    return draw
+
+
+def _coin(rng: Rng) -> bool:
+    return bool(rng.random() < 0.5)
+
+
+def draw_astype(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL)
+    to = str(pool.rng.choice(ALL))
+    if x is None or (pool.dtype(x) == "complex64" and to not in ("complex64", "float32")):
+        return None
+    return Step(name, (x,), ("bool_" if to == "bool" else to,))
+
+
+def draw_where(pool: Pool, name: str) -> Step | None:
+    c = pool.pick(("bool",)) if pool.rng.random() < 0.8 else pool.pick(REAL)
+    x = None if c is None else pool.pick(ALL, lambda s: pool.joint(s, pool.shape(c)))
+    if x is None:
+        return None
+    joint = np.broadcast_shapes(pool.shape(c), pool.shape(x))
+    y = pool.pick((pool.dtype(x),), lambda s: pool.joint(s, joint))
+    return None if y is None else Step(name, (c, x, y))
+
+
+def draw_clip(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ORDERED)
+    if x is None:
+        return None
+    low = _number(pool.rng, pool.dtype(x))
+    return Step(name, (x,), (low, low + 2))
+
+
+def draw_matmul(pool: Pool, name: str) -> Step | None:
+    a = pool.pick(FLOATS, lambda s: len(s) >= 1)
+    if a is None:
+        return None
+    sa = pool.shape(a)
+
+    def fits(s: tuple[int, ...]) -> bool:
+        if not s or s[-2 if len(s) > 1 else -1] != sa[-1]:
+            return False
+        return (
+            pool.joint(sa[:-2], s[:-2]) and math.prod(np.broadcast_shapes(sa[:-2], s[:-2])) * sa[-1] * s[-1] <= 1 << 16
+        )
+
+    b = pool.pick((pool.dtype(a),), fits)
+    return None if b is None else Step(name, (a, b))
+
+
+def draw_addmm(pool: Pool, name: str) -> Step | None:
+    step = draw_matmul(pool, name)
+    if step is None or any(len(pool.shape(i)) != 2 for i in step.inputs):
+        return None
+    a, b = (pool.shape(i) for i in step.inputs)
+    out = (a[0], b[1])
+    c = pool.pick(
+        (pool.dtype(step.inputs[0]),),
+        lambda s: len(s) <= 2 and pool.joint(s, out) and np.broadcast_shapes(s, out) == out,
+    )
+    return None if c is None else Step(name, (c, *step.inputs))
+
+
+# ---- shapes and indices
+
+
+def draw_reshape(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL)
+    if x is None:
+        return None
+    n, rng = math.prod(pool.shape(x)), pool.rng
+    sizes: list[int] = []
+    left = n
+    while left > 1 and len(sizes) < 3:
+        divisors = [d for d in range(1, left + 1) if left % d == 0] if left < 5000 else [left]
+        sizes.append(int(rng.choice(divisors)))
+        left //= sizes[-1]
+    shape = [*sizes, left]
+    if n and rng.random() < 0.5:
+        shape[int(rng.integers(len(shape)))] = -1
+    return Step(name, (x,), (tuple(shape),))
+
+
+def draw_transpose(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) >= 2)
+    if x is None:
+        return None
+    return Step(name, (x,), (tuple(int(a) for a in pool.rng.permutation(len(pool.shape(x)))),))
+
+
+def draw_broadcast(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: math.prod(s) * 6 <= pool.most)
+    if x is None:
+        return None
+    shape = [int(pool.rng.integers(1, 4)) if s == 1 else s for s in pool.shape(x)]
+    return Step(name, (x,), (tuple(([2] if pool.rng.random() < 0.3 else []) + shape),))
+
+
+def draw_expand(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) < 5)
+    return None if x is None else Step(name, (x,), (), (("axis", int(pool.rng.integers(0, len(pool.shape(x)) + 1))),))
+
+
+def draw_squeeze(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: 1 in s)
+    return None if x is None else Step(name, (x,), (), (("axis", pool.shape(x).index(1)),))
+
+
+def draw_getitem(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) >= 1)
+    if x is None:
+        return None
+    rng, key = pool.rng, []
+    for size in pool.shape(x):
+        kind = rng.random()
+        if kind < 0.2 and size:
+            key.append(int(rng.integers(-size, size)))
+        elif kind < 0.4:
+            key.append((None, None, int(rng.choice([-2, -1, 2]))))
+        elif kind < 0.6:
+            low = int(rng.integers(0, size + 1))
+            key.append((low, int(rng.integers(low, size + 2)), None))
+        else:
+            key.append((None, None, None))
+    return Step(name, (x,), tuple(key))
+
+
+def _subscript(x: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]) -> np.ndarray:
+    return x[0][tuple(slice(*k) if isinstance(k, tuple) else k for k in args)]
+
+
+def draw_list(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) >= 1 and math.prod(s) * 3 <= pool.most)
+    if x is None:
+        return None
+    shape, n = pool.shape(x), len(pool.shape(x)) + (name == "stack")
+    others = [pool.pick((pool.dtype(x),), lambda s: s == shape) for _ in range(int(pool.rng.integers(0, 3)))]
+    return Step(name, (x, *(i for i in others if i is not None)), (), (("axis", int(pool.rng.integers(-n, n))),))
+
+
+def draw_take(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) >= 1 and math.prod(s) * 3 <= pool.most and min(s) > 0)
+    if x is None:
+        return None
+    rng, shape = pool.rng, pool.shape(x)
+    axis = int(rng.integers(len(shape)))
+    indices = rng.integers(-shape[axis], shape[axis], size=int(rng.integers(0, 7))).tolist()
+    return Step(name, (x,), (indices or [0],), (("axis", axis),))
+
+
+def draw_pad(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) >= 1 and math.prod(n + 3 for n in s) <= pool.most)
+    if x is None:
+        return None
+    widths = tuple((int(a), int(b)) for a, b in pool.rng.integers(0, 3, (len(pool.shape(x)), 2)))
+    return Step(name, (x,), (widths,))
+
+
+def draw_roll(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) >= 1)
+    if x is None:
+        return None
+    return Step(name, (x,), (int(pool.rng.integers(-5, 6)), int(pool.rng.integers(len(pool.shape(x))))))
+
+
+def draw_repeat(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) >= 1 and math.prod(s) * 3 <= pool.most)
+    if x is None:
+        return None
+    return Step(name, (x,), (int(pool.rng.integers(0, 4)),), (("axis", int(pool.rng.integers(len(pool.shape(x))))),))
+
+
+def draw_at_add(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(INTEGERS, lambda s: len(s) >= 1 and s[0] > 0)
+    if x is None:
+        return None
+    shape = pool.shape(x)
+    y = pool.pick((pool.dtype(x),), lambda s: s == shape[1:])
+    n = int(pool.rng.integers(1, 5))
+    return None if y is None else Step(name, (x, y), (pool.rng.integers(0, shape[0], n).tolist(),))
+
+
+def _at_add(x: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]) -> np.ndarray:
+    out = x[0].copy()
+    np.add.at(out, np.array(args[0]), x[1])
+    return out
+
+
+def draw_half(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: any(n % 2 == 0 for n in s))
+    if x is None:
+        return None
+    return Step(name, (x,), (next(a for a, n in enumerate(pool.shape(x)) if n % 2 == 0),))
+
+
+def draw_tri(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(ALL, lambda s: len(s) >= 2)
+    return None if x is None else Step(name, (x,), (), (("k", int(pool.rng.integers(-2, 3))),))
+
+
+def draw_softmax(pool: Pool, name: str) -> Step | None:
+    x = pool.pick(FLOATS, lambda s: len(s) >= 1 and math.prod(s) > 0)
+    return None if x is None else Step(name, (x,), (), (("axis", int(pool.rng.integers(-len(pool.shape(x)), 0))),))
+
+
+def _erf(x: np.ndarray) -> np.ndarray:
+    return (
+        np.vectorize(math.erf, otypes=[float])(x.astype(float))
+        if x.dtype != np.longdouble
+        else np.full(x.shape, np.nan)
+    )
+
+
+def _numpy(f: Callable[..., Any], *names: str) -> Reference:
+    """A NumPy function of the same arguments; `names` are the positional ones."""
+    return shaped(lambda x, args, kwargs: f(*x, **dict(zip(names, args, strict=False)), **kwargs))
+
+
+def _listed(f: Callable[..., Any]) -> Reference:
+    return shaped(lambda x, args, kwargs: f(x, **kwargs))
+
+
+def _table() -> list[Op]:
+    ops = [
+        Op(n, binary(d), exact(f), 3)
+        for n, f, d in (
+            ("add", np.add, ALL),
+            ("subtract", np.subtract, NUMBERS),
+            ("multiply", np.multiply, (*REAL,)),
+            ("maximum", np.maximum, (*REAL,)),
+            ("minimum", np.minimum, (*REAL,)),
+        )
+    ]
+    ops += [
+        Op(n, binary(d, False), exact(f, True))
+        for n, f, d in (
+            ("equal", np.equal, ALL),
+            ("not_equal", np.not_equal, ALL),
+            ("less", np.less, REAL),
+            ("greater_equal", np.greater_equal, REAL),
+            ("logical_and", np.logical_and, REAL),
+            ("logical_or", np.logical_or, REAL),
+            ("bitwise_and", np.bitwise_and, BITS),
+            ("bitwise_or", np.bitwise_or, BITS),
+            ("bitwise_xor", np.bitwise_xor, BITS),
+        )
+    ]
+    ops += [
+        Op("divide", binary(FLOATS), exact(np.true_divide), 2),
+        Op("floor_divide", binary(INTEGERS), exact(_by_zero(np.floor_divide))),
+        Op("remainder", binary(INTEGERS), exact(_by_zero(np.remainder))),
+        Op("divmod_quotient", binary(INTEGERS, False), exact(_by_zero(np.floor_divide)), 0.5),
+        Op("divmod_remainder", binary(INTEGERS, False), exact(_by_zero(np.remainder)), 0.5),
+        Op("left_shift", binary(INTEGERS), shift(np.left_shift), 0.5),
+        Op("right_shift", binary(INTEGERS), shift(np.right_shift), 0.5),
+        Op("power", binary((*INTEGERS, *FLOATS)), power, 0.5),
+        Op("arctan2", binary(FLOATS), function(np.arctan2), 0.5),
+        Op("logaddexp", binary(FLOATS), function(np.logaddexp), 0.5),
+        Op("where", draw_where, shaped(lambda x, a, k: np.where(x[0] != 0, x[1], x[2])), 2),
+        Op("clip", draw_clip, exact(lambda x, low, high: np.minimum(np.maximum(x, low), high)), 0.5),
+        Op("astype", draw_astype, cast, 3),
+    ]
+    ops += [
+        Op(n, unary(d), exact(f))
+        for n, f, d in (
+            ("negative", np.negative, NUMBERS),
+            ("abs", np.abs, ORDERED),
+            ("sign", np.sign, ORDERED),
+            ("square", np.square, ORDERED),
+            ("floor", np.floor, FLOATS),
+            ("ceil", np.ceil, FLOATS),
+            ("round", np.round, FLOATS),
+            ("sqrt", np.sqrt, FLOATS),
+            ("conjugate", np.conjugate, ("complex64",)),
+        )
+    ]
+    ops += [
+        Op(n, unary(d), exact(f, True), 0.5)
+        for n, f, d in (
+            ("isnan", np.isnan, FLOATS),
+            ("isinf", np.isinf, FLOATS),
+            ("logical_not", np.logical_not, REAL),
+            ("bitwise_invert", np.invert, BITS),
+            ("real", np.real, ("complex64",)),
+            ("imag", np.imag, ("complex64",)),
+        )
+    ]
+    ops += [
+        Op(n, unary(FLOATS), function(f), 0.6)
+        for n, f in (
+            ("exp", np.exp),
+            ("expm1", np.expm1),
+            ("log", np.log),
+            ("log2", np.log2),
+            ("log1p", np.log1p),
+            ("sin", np.sin),
+            ("cos", np.cos),
+            ("tanh", np.tanh),
+            ("arctan", np.arctan),
+            ("arcsin", np.arcsin),
+            ("sinh", np.sinh),
+            ("arcsinh", np.arcsinh),
+            ("sigmoid", lambda x: 1 / (1 + np.exp(-x))),
+            ("rsqrt", lambda x: 1 / np.sqrt(x)),
+            ("reciprocal", lambda x: 1 / x),
+        )
+    ]
+    ops += [
+        Op("erf", unary(("float16", "bfloat16", "float32")), function(_erf), 0.6),
+        Op("sum", reduced(ALL), summed, 4),
+        Op("prod", reduced((*REAL,)), multiplied, 0.5),
+        Op("mean", reduced(FLOATS), averaged, 2),
+        Op("var", reduced(FLOATS, False), spread, 1),
+        Op("max", reduced((*REAL,), False), _numpy(np.max), 2),
+        Op("min", reduced((*REAL,), False), _numpy(np.min)),
+        Op("all", reduced(REAL), _numpy(lambda x, **k: np.all(x != 0, **k))),
+        Op("any", reduced(REAL), _numpy(lambda x, **k: np.any(x != 0, **k))),
+        Op("argmax", along(REAL, False, keepdims=_coin), _numpy(np.argmax)),
+        Op("argmin", along(REAL, False, keepdims=_coin), _numpy(np.argmin)),
+        Op("logsumexp", reduced(FLOATS, False), logsummed),
+        Op("softmax", draw_softmax, normalized, 1.5),
+        Op("cumsum", along((*INTEGERS, *FLOATS), reverse=_coin), running(np.cumsum)),
+        Op("cumprod", along((*INTEGERS, "float32", "float64"), reverse=_coin), running(np.cumprod), 0.5),
+        Op("sort", along((*REAL,)), sorting(np.sort)),
+        Op("argsort", along((*REAL,)), sorting(lambda x, axis: np.argsort(x, axis, kind="stable"))),
+        Op("matmul", draw_matmul, product, 4),
+        Op("addmm", draw_addmm, product, 2),
+        Op("reshape", draw_reshape, shaped(lambda x, a, k: x[0].reshape(a[0])), 2),
+        Op("transpose", draw_transpose, shaped(lambda x, a, k: x[0].transpose(a[0])), 3),
+        Op("broadcast_to", draw_broadcast, shaped(lambda x, a, k: np.broadcast_to(x[0], a[0])), 2),
+        Op("expand_dims", draw_expand, _numpy(np.expand_dims), 2),
+        Op("squeeze", draw_squeeze, _numpy(np.squeeze)),
+        Op("flatten", unary(ALL), shaped(lambda x, a, k: x[0].reshape(-1)), 0.5),
+        Op("flip", along(ALL), _numpy(np.flip)),
+        Op("getitem", draw_getitem, shaped(_subscript), 3),
+        Op("concatenate", draw_list, _listed(np.concatenate), 1.5),
+        Op("stack", draw_list, _listed(np.stack), 0.7),
+        Op("second_half", draw_half, shaped(lambda x, a, k: np.split(x[0], 2, a[0])[1])),
+        Op("take", draw_take, shaped(lambda x, a, k: np.take(x[0], np.array(a[0]), **k)), 1.5),
+        Op("pad", draw_pad, _numpy(np.pad, "pad_width")),
+        Op("roll", draw_roll, _numpy(np.roll, "shift", "axis")),
+        Op("repeat", draw_repeat, _numpy(np.repeat, "repeats"), 0.7),
+        Op("tril", draw_tri, _numpy(np.tril), 0.5),
+        Op("at_add", draw_at_add, shaped(_at_add)),
+    ]
+    return ops
+
+
+OPS = {op.name: op for op in _table()}
