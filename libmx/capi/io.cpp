@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "capi.h"
+#include "eval/eval.hpp"
 #include "io/archive.hpp"
 #include "io/save.hpp"
 #include "runtime/lifecycle.hpp"
@@ -35,10 +36,17 @@ std::vector<std::string_view> texts(const char *function, const char *const *str
   return views;
 }
 
-std::vector<Value> values_of(std::span<Array *const> arrays) {
+std::vector<Value> evaluated(std::span<Array *const> arrays) {
   std::vector<Value> values;
   for (const Array *x : arrays) values.push_back(x->value());
+  eval(values);
   return values;
+}
+
+Value evaluated(const Array &x) {
+  Value value = x.value();
+  eval(value);
+  return value;
 }
 
 // Writes with `body(sink)` to a file, or to memory that becomes an array.
@@ -110,36 +118,36 @@ void archive_metadata_value(char *buf, size_t cap, size_t *needed_out, Archive &
 }
 
 void save_npy(const char *path, Array &x) {
-  to_file(path, [&](io::Sink &sink) { io::write_npy(sink, x.value()); });
+  to_file(path, [&](io::Sink &sink) { io::write_npy(sink, evaluated(x)); });
 }
 
 void save_npz(const char *path, const char *const *names, size_t n_names, std::span<Array *const> arrays,
               bool compressed) {
   const auto views = texts("save_npz", names, n_names);
-  to_file(path, [&](io::Sink &sink) { io::write_npz(sink, views, values_of(arrays), compressed); });
+  to_file(path, [&](io::Sink &sink) { io::write_npz(sink, views, evaluated(arrays), compressed); });
 }
 
 void save_safetensors(const char *path, const char *const *names, size_t n_names, std::span<Array *const> arrays,
                       const char *const *keys, size_t n_keys, const char *const *values, size_t n_values) {
   const auto views = texts("save_safetensors", names, n_names);
   const auto metadata = metadata_of("save_safetensors", keys, n_keys, values, n_values);
-  to_file(path, [&](io::Sink &sink) { io::write_safetensors(sink, views, values_of(arrays), metadata); });
+  to_file(path, [&](io::Sink &sink) { io::write_safetensors(sink, views, evaluated(arrays), metadata); });
 }
 
 Ref<Array> encode_npy(Array &x) {
-  return to_memory([&](io::Sink &sink) { io::write_npy(sink, x.value()); });
+  return to_memory([&](io::Sink &sink) { io::write_npy(sink, evaluated(x)); });
 }
 
 Ref<Array> encode_npz(const char *const *names, size_t n_names, std::span<Array *const> arrays, bool compressed) {
   const auto views = texts("encode_npz", names, n_names);
-  return to_memory([&](io::Sink &sink) { io::write_npz(sink, views, values_of(arrays), compressed); });
+  return to_memory([&](io::Sink &sink) { io::write_npz(sink, views, evaluated(arrays), compressed); });
 }
 
 Ref<Array> encode_safetensors(const char *const *names, size_t n_names, std::span<Array *const> arrays,
                               const char *const *keys, size_t n_keys, const char *const *values, size_t n_values) {
   const auto views = texts("encode_safetensors", names, n_names);
   const auto metadata = metadata_of("encode_safetensors", keys, n_keys, values, n_values);
-  return to_memory([&](io::Sink &sink) { io::write_safetensors(sink, views, values_of(arrays), metadata); });
+  return to_memory([&](io::Sink &sink) { io::write_safetensors(sink, views, evaluated(arrays), metadata); });
 }
 
 }  // namespace mx::capi

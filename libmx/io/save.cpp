@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "eval/eval.hpp"
+#include "backends/cpu/strided_copy.hpp"
 #include "io/npy.hpp"
 #include "io/safetensors.hpp"
 #include "io/text.hpp"
@@ -20,16 +20,18 @@ class RowMajor {
   explicit RowMajor(const Value &x) {
     const Spec &spec = spec_of(x);
     const auto n = static_cast<size_t>(byte_count(spec));
-    if (x.node->state() == NodeState::done) {
-      const Output &output = x.node->output(x.index);
-      if (n == 0 || is_row_major(spec.shape, output.layout.strides, itemsize(spec.dtype))) {
-        buffer_ = output.buffer;
-        bytes_ = n == 0 ? std::span<const std::byte>() : std::span(buffer_->data() + output.layout.offset, n);
-        return;
-      }
+    if (n == 0) return;
+    const Output &output = x.node->output(x.index);
+    const std::byte *data = output.buffer->data() + output.layout.offset;
+    const int64_t size = itemsize(spec.dtype);
+    if (is_row_major(spec.shape, output.layout.strides, size)) {
+      buffer_ = output.buffer;
+      bytes_ = {data, n};
+      return;
     }
     copy_ = std::make_unique_for_overwrite<std::byte[]>(n);
-    read(copy_.get(), n, x);
+    cpu::strided_copy(spec.shape, size, reinterpret_cast<char *>(copy_.get()), row_major(spec.shape, size),
+                      reinterpret_cast<const char *>(data), output.layout.strides);
     bytes_ = {copy_.get(), n};
   }
   std::span<const std::byte> bytes() const noexcept { return bytes_; }
@@ -60,14 +62,12 @@ void check_names(const char *function, Names names, size_t n_arrays) {
 }  // namespace
 
 void write_npy(Sink &sink, const Value &x) {
-  eval({&x, 1});
   sink.write(npy_header(spec_of(x)));
   sink.write(RowMajor(x).bytes());
 }
 
 void write_npz(Sink &sink, Names names, std::span<const Value> xs, bool deflated) {
   check_names("save_npz", names, xs.size());
-  eval(xs);
   ZipWriter zip(sink);
   for (size_t i = 0; i < xs.size(); i++) {
     const std::string header = npy_header(spec_of(xs[i]));
@@ -91,7 +91,6 @@ void write_safetensors(Sink &sink, Names names, std::span<const Value> xs, Metad
       fail(MX_ERROR_INVALID_ARGUMENT, "save_safetensors: the metadata %s is not UTF-8", quote(value).c_str());
   }
   check_texts("save_safetensors", "metadata key", keys);
-  eval(xs);
   std::vector<Spec> specs;
   for (const Value &x : xs) specs.push_back(spec_of(x));
   const SafetensorsLayout layout = safetensors_layout(names, specs, metadata);

@@ -1,4 +1,4 @@
-// Writing arrays in the three formats. Relies on eval/eval.hpp, which computes and reads them, and on sinks.
+// Writing arrays in the three formats to sinks. The arrays have their values: whoever calls this evaluates them.
 #pragma once
 #include <span>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace mx::io {
 
-// All evaluate first. Throw INVALID_ARGUMENT for names or keys that are not UTF-8, repeat, or whose number is not that
+// Throw INVALID_ARGUMENT for names or keys that are not UTF-8, repeat, or whose number is not that
 // of the arrays.
 using Names = std::span<const std::string_view>;
 using Metadata = std::span<const std::pair<std::string_view, std::string_view>>;

@@ -166,8 +166,9 @@ def _leaf_code(leaf: Leaf) -> str:
     if leaf.dtype == "bfloat16":
         bits = memory.reshape(-1).view(np.uint16).tolist()
         return f"mx.array(np.array({bits}, np.uint16)).view(mx.bfloat16).reshape({memory.shape})"
+    dtype = f"mx.{leaf.dtype}" + ("_" if leaf.dtype == "bool" else "")
     if memory.size > 200:
         raw = memory.tobytes().hex() if memory.size < 2000 else "..."
-        return f'mx.array(np.frombuffer(bytes.fromhex("{raw}"), "{memory.dtype}").reshape({memory.shape}))'
+        return f'mx.array(np.frombuffer(bytes.fromhex("{raw}"), "{memory.dtype}").reshape({memory.shape}), {dtype})'
     text = repr(memory.tolist()).replace("nan", "math.nan").replace("inf", "math.inf")
-    return f"mx.array(np.array({text}, np.{memory.dtype.name}).reshape({memory.shape}))"
+    return f"mx.array(np.array({text}, np.{memory.dtype.name}).reshape({memory.shape}), {dtype})"

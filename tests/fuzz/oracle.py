@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from graph import Step
-from values import BFLOAT16, FLOATS, HALVES, INTEGERS, dtype_of, rounded, ulp, unit, wide
+from values import BFLOAT16, FLOATS, HALVES, INTEGERS, dtype_of, may_overflow, rounded, ulp, unit, wide
 
 import pymx as mx
 
@@ -80,7 +80,16 @@ def _count(x: np.ndarray, axis: Any) -> int:
 def _sum_bound(x: np.ndarray, out: str, n: float, axes: dict[str, Any]) -> np.ndarray:
     """Any order of adding n terms; halves add in float32 and round once."""
     inner = "float32" if out in (*HALVES, "complex64") else out
-    return (n + 2) * 2 * unit(inner) * np.sum(np.abs(wide(x)), **axes)
+    size = np.sum(np.abs(wide(x)), **axes)
+    return (n + 2) * 2 * unit(inner) * size + may_overflow(inner, size)
+
+
+def log_added(step: Step, x: list[np.ndarray], out: str) -> Judgement:
+    """logaddexp: near 0 it is the difference of numbers that were rounded to a few more digits than the result has."""
+    judgement = function(np.logaddexp)(step, x, out)
+    assert judgement is not None
+    size = sum(np.abs(wide(y)) for y in _operands(step, x, out))
+    return judgement[0], judgement[1] + (2.0**-62 if out == "float64" else 2.0**-50) * size
 
 
 def summed(step: Step, x: list[np.ndarray], out: str) -> Judgement:
@@ -108,12 +117,8 @@ def averaged(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     n = _count(y, axes["axis"])
     truth = np.sum(wide(y), **axes) / n if n else np.full(np.sum(y, **axes).shape, np.nan)
     # The sum is rounded to the dtype before it is divided, and may overflow there.
-    open_end = np.where(np.sum(np.abs(wide(y)), **axes) < _half_of_largest(out), 0, np.inf)
+    open_end = may_overflow(out, np.sum(np.abs(wide(y)), **axes))
     return truth, _sum_bound(y, out, n, axes) / max(n, 1) + 3 * ulp(out, truth) + open_end
-
-
-def _half_of_largest(out: str) -> float:
-    return 30000 if out == "float16" else 1e38
 
 
 def spread(step: Step, x: list[np.ndarray], out: str) -> Judgement:
@@ -133,7 +138,7 @@ def product(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     if step.op == "addmm":
         truth, size = truth + wide(x[0]), size + np.abs(wide(x[0]))
     inner = "float32" if out in (*HALVES, "complex64") else out
-    bound = (2 * n + 4) * 2 * unit(inner) * size
+    bound = (2 * n + 4) * 2 * unit(inner) * size + may_overflow(inner, size)
     # A half is rounded after the product and after the sum.
     return truth, bound + (0 if out == "complex64" else 2 * unit(out) * size + ulp(out, truth))
 

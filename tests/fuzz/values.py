@@ -38,7 +38,7 @@ def to_numpy(x: mx.array) -> np.ndarray:
 def to_mx(x: np.ndarray) -> mx.array:
     if x.dtype == BFLOAT16:
         return mx.array(x.reshape(-1).view(np.uint16)).view(mx.bfloat16).reshape(x.shape)
-    return mx.array(x)
+    return mx.array(x, mx.float64) if x.dtype == np.float64 else mx.array(x)
 
 
 def canonical(x: np.ndarray) -> np.ndarray:
@@ -70,6 +70,11 @@ def ulp(name: str, x: np.ndarray) -> np.ndarray:
 def unit(name: str) -> float:
     """The unit roundoff."""
     return 2.0 ** -_DIGITS[name][0]
+
+
+def may_overflow(name: str, magnitudes: np.ndarray) -> np.ndarray:
+    """Whether a sum of these magnitudes may leave the range on its way, in some order: inf there, else 0."""
+    return np.where(magnitudes < _LARGEST.get(name, 1.7e308) / 2, 0, np.inf)
 
 
 def rounded(name: str, x: np.ndarray) -> np.ndarray:

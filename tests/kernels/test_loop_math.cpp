@@ -107,7 +107,7 @@ void sweep_float32(const Backend &backend, bool report) {
 void sweep_float64(const Backend &backend) {
   std::vector<double> x;
   for (int i = 0; i < 4000; i++) x.push_back(get<double>(DType::float64, random_bits()));
-  for (int i = 0; i < 8000; i++)
+  for (int i = 0; i < 40000; i++)
     x.push_back((static_cast<double>(random_bits() >> 11) * 0x1p-53 - 0.5) * (i % 2 ? 3 : 60));
   for (const double special : {HUGE_VAL, -HUGE_VAL, std::nan(""), 0., -0., 5e-324, -5e-324, 1e308, -1e308, -1., 1.})
     x.push_back(special);

@@ -9,20 +9,9 @@ import random
 
 import numpy as np
 import pytest
+from helpers import counted
 
 import pymx as mx
-
-
-def counted(f):
-    """f, and the list of its traces."""
-    traces = []
-
-    @functools.wraps(f)
-    def wrapped(*args, **kwargs):
-        traces.append(1)
-        return f(*args, **kwargs)
-
-    return wrapped, traces
 
 
 @pytest.fixture(autouse=True)

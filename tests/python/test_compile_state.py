@@ -8,40 +8,9 @@ import threading
 import weakref
 
 import pytest
+from helpers import counted, run_threads
 
 import pymx as mx
-
-
-def counted(f):
-    """f, and the list of its traces."""
-    traces = []
-
-    @functools.wraps(f)
-    def wrapped(*args, **kwargs):
-        traces.append(1)
-        return f(*args, **kwargs)
-
-    return wrapped, traces
-
-
-def run_threads(bodies):
-    errors = []
-
-    def guarded(body):
-        try:
-            body()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(b,)) for b in bodies]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(60)
-        assert not t.is_alive()
-    if errors:
-        raise errors[0]
-
 
 # ---- captured state
 

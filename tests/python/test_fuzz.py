@@ -1,4 +1,4 @@
-"""A short run of the fuzzer in tests/fuzz with fixed seeds, in processes with all executors and levels."""
+"""A short run of the fuzzer in tests/fuzz, with fixed seeds, in processes of several executors and levels."""
 
 import os
 import subprocess

@@ -11,27 +11,9 @@ import time
 
 import numpy as np
 import pytest
+from helpers import run_threads
 
 import pymx as mx
-
-
-def run_threads(bodies):
-    errors = []
-
-    def guarded(body):
-        try:
-            body()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(b,)) for b in bodies]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(60)
-        assert not t.is_alive()
-    if errors:
-        raise errors[0]
 
 
 def test_lazy_arrays_cross_threads():

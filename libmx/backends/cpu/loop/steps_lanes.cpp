@@ -11,17 +11,19 @@ inline double reciprocal_exp_sum(double x) {  // sigmoid
   const double e = exp(x);
   return e / (1 + e);
 }
-// The C library's own is up to 2.2 ulp off.
+// The C library's own is up to 2.2 ulp off. Near 0: x / (1 + z / (3 + z / (5 + ...))), z = x^2 (Lambert 1768), to nine
+// terms, as x less a tenth of it, so that only the last subtraction's rounding counts.
 inline double hyperbolic_tangent(double x) {
-  const double a = fabs(x);
+  const double a = fabs(x), z = x * x;
   if (a >= 0.55) return ::copysign(1 - 2 / (exp(a + a) + 1), x);
-  const double t = expm1(a + a);
-  return ::copysign(t / (t + 2), x);
+  const double p = (((44 * z + 12870) * z + 810810) * z + 11486475) * z;
+  const double q = (((45 * z + 13860) * z + 945945) * z + 16216200) * z + 34459425;
+  return ::copysign(a - a * (p / q), x);
 }
 // The difference of the arguments is the exponent of e, so its rounding must not be that of the result's type.
 inline double log_add_exp(double a, double b) {
   if (a != a || b != b) return a + b;
-  if (a == b) return isinf(a) ? a : a + M_LN2;
+  if (a == b) return isinf(a) ? a : static_cast<double>(static_cast<long double>(a) + 0.693147180559945309417232L);
   const long double high = a > b ? a : b, low = a > b ? b : a;
   return static_cast<double>(high + log1pl(expl(low - high)));
 }

@@ -1,0 +1,36 @@
+"""What several test modules use; tests/python is on the path (pyproject.toml)."""
+
+import functools
+import threading
+
+
+def counted(f):
+    """f, and the list of its traces."""
+    traces = []
+
+    @functools.wraps(f)
+    def wrapped(*args, **kwargs):
+        traces.append(1)
+        return f(*args, **kwargs)
+
+    return wrapped, traces
+
+
+def run_threads(bodies):
+    """Runs functions on threads of their own, all at once, and raises what the first of them to fail raised."""
+    errors = []
+
+    def guarded(body):
+        try:
+            body()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(b,)) for b in bodies]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+        assert not t.is_alive()
+    if errors:
+        raise errors[0]
