@@ -122,7 +122,9 @@ def _item(item: Any) -> Sequence[Any]:
 
 
 def nonzero(mask: array) -> tuple[array, ...]:
-    """Where a boolean array of at least one dimension is true: one array of indices per axis. Forces evaluation."""
+    """Where an array of at least one dimension is true or not zero: an array of indices per axis. Forces evaluation."""
+    if mask.dtype is not bool_:
+        mask = fast.not_equal(mask, fast.array_scalar_weak(0, mask._dtype_code), None)
     if fast.array_is_tracer(mask):
         raise TraceError("a boolean mask as index needs its values, which are not known inside a trace")
     flags = bytes(mask)
