@@ -36,6 +36,7 @@ LoopValue Emitter::load(Edge edge, DType type) {
   if (operand == out_.operands.size()) {
     out_.operands.push_back(edge);
     out_.offsets.push_back(0);
+    out_.readers.push_back(reader_);
     out_.code.operands.push_back(type);
   }
   const bool complex = is_complex(type);
@@ -54,16 +55,14 @@ namespace {
 
 class UnitEmitter {
  public:
-  UnitEmitter(const Graph &graph, const Fusion &fusion, const Unit &unit)
-      : graph_(graph), fusion_(fusion), unit_(unit), e_(out_) {}
+  UnitEmitter(const Graph &graph, const Unit &unit) : graph_(graph), unit_(unit), e_(out_) {}
 
   Emitted run() {
     for (uint32_t i : unit_.nodes) values_.push_back(node(i));
     std::vector<LoopValue> reduced;
     for (uint32_t i : unit_.reduces) reduced.push_back(value(graph_.nodes[i].inputs[0]));
     out_.n_loads = static_cast<uint32_t>(out_.operands.size());
-    for (size_t k = 0; k < unit_.nodes.size(); k++)
-      if (fusion_.stored[unit_.nodes[k]]) store(unit_.nodes[k], values_[k]);
+    for (uint32_t i : unit_.stores) store(i, value({i, 0}));
     for (size_t k = 0; k < unit_.reduces.size(); k++) reduce(unit_.reduces[k], reduced[k]);
     return std::move(out_);
   }
@@ -71,9 +70,9 @@ class UnitEmitter {
  private:
   LoopValue value(Edge edge) {
     const GraphNode &node = graph_.nodes[edge.node];
-    if (!node.leaf && node.op == OpCode::constant) return constant(node);
     const auto it = std::lower_bound(unit_.nodes.begin(), unit_.nodes.end(), edge.node);
     if (it != unit_.nodes.end() && *it == edge.node) return values_[static_cast<size_t>(it - unit_.nodes.begin())];
+    if (is_constant(node)) return constant(node);
     return e_.load(edge, graph_.spec(edge).dtype);
   }
 
@@ -89,6 +88,8 @@ class UnitEmitter {
     const GraphNode &node = graph_.nodes[i];
     const DType type = node.specs[0].dtype;
     if (node.op == OpCode::constant) return constant(node);
+    e_.set_reader(i);
+    if (is_view(node)) return value(node.inputs[0]);  // of a row's value: another shape, the same number
     SmallVector<LoopValue, 3> in;
     for (Edge e : node.inputs) in.push_back(value(e));
     switch (node.op) {
@@ -162,7 +163,6 @@ class UnitEmitter {
   }
 
   const Graph &graph_;
-  const Fusion &fusion_;
   const Unit &unit_;
   Emitted out_;
   Emitter e_;
@@ -171,8 +171,6 @@ class UnitEmitter {
 
 }  // namespace
 
-Emitted emit(const Graph &graph, const Fusion &fusion, const Unit &unit) {
-  return UnitEmitter(graph, fusion, unit).run();
-}
+Emitted emit(const Graph &graph, const Unit &unit) { return UnitEmitter(graph, unit).run(); }
 
 }  // namespace mx::lower

@@ -8,13 +8,15 @@ namespace mx::lower {
 // A unit's code, and what its operands and scalars stand for.
 struct Emitted {
   loop::Code code;
-  std::vector<Edge> operands;    // loads first, then stores: the order of loop::Code::operands
-  std::vector<int64_t> offsets;  // per operand, in bytes: 4 for the imaginary part of a reduced complex number
+  std::vector<Edge> operands;     // loads first, then stores: the order of loop::Code::operands
+  std::vector<int64_t> offsets;   // per operand, in bytes: 4 for the imaginary part of a reduced complex number
+  std::vector<uint32_t> readers;  // per load: a node that reads it
   uint32_t n_loads = 0;
   std::vector<uint64_t> scalars;  // bits of an element, per scalar of the code
 };
 
-Emitted emit(const Graph &graph, const Fusion &fusion, const Unit &unit);
+// `unit` is a loop.
+Emitted emit(const Graph &graph, const Unit &unit);
 
 // A real loop value, or a pair of them.
 struct LoopValue {
@@ -37,8 +39,10 @@ class Emitter {
   uint16_t scalar(DType type, double value);
   LoopValue load(Edge edge, DType type);
   DType type(uint16_t value) const noexcept { return out_.code.ins[value].type; }
+  void set_reader(uint32_t node) noexcept { reader_ = node; }  // of what is loaded from now on
 
  private:
+  uint32_t reader_ = 0;
   Emitted &out_;
 };
 

@@ -124,18 +124,19 @@ class Report {
   }
 
   // The unit's operands, each once.
-  Cost cost(const Unit &unit, uint32_t index) const {
+  Cost cost(const Unit &unit) const {
     Cost c;
     std::vector<Edge> seen;
     for (const std::vector<uint32_t> *nodes : {&unit.nodes, &unit.reduces})
       for (uint32_t i : *nodes) {
         const GraphNode &node = graph_.nodes[i];
         c.flops += flops_of(graph_, node);
-        if (fusion_.stored[i] || unit.kind != Unit::Kind::loop)
+        if (is_written(unit, i))
           for (const Spec &spec : node.specs) c.written += byte_count(spec);
         for (Edge e : node.inputs) {
           const GraphNode &from = graph_.nodes[e.node];
-          if (fusion_.unit_of[e.node] == index || (!from.leaf && info(from.op).kind == OpKind::constant) ||
+          if (std::binary_search(unit.nodes.begin(), unit.nodes.end(), e.node) ||
+              (!from.leaf && info(from.op).kind == OpKind::constant) ||
               std::find(seen.begin(), seen.end(), e) != seen.end())
             continue;
           seen.push_back(e);
@@ -143,6 +144,17 @@ class Report {
         }
       }
     return c;
+  }
+
+  bool is_written(const Unit &unit, uint32_t i) const {
+    if (unit.kind == Unit::Kind::rows) return fusion_.outside[i] && !is_view(graph_.nodes[i]);
+    return unit.kind != Unit::Kind::loop || std::binary_search(unit.stores.begin(), unit.stores.end(), i) ||
+           std::binary_search(unit.reduces.begin(), unit.reduces.end(), i);
+  }
+
+  const Unit &unit_of(const Step &step) const {
+    const Unit &unit = fusion_.units[step.unit];
+    return unit.kind == Unit::Kind::rows && step.kind == Step::Kind::loop ? unit.passes[step.pass] : unit;
   }
 
   void add_names(const char *label, std::vector<std::string> names) {
@@ -158,12 +170,13 @@ class Report {
 
   void add_step(uint32_t at) {
     const Step &step = program_.steps[at];
-    const Unit &unit = fusion_.units[step.unit];
+    const Unit &unit = unit_of(step);
     const bool is_copy = unit.kind == Unit::Kind::view;  // a view that strides cannot say
-    const bool loop = step.kind == Step::Kind::loop;
+    const bool loop = step.kind != Step::Kind::library;
     text_ += "  " + std::to_string(at) + "  " + executor(step) + "  " + step.label;
     if (loop)
       text_ += "  over " + to_string(is_copy ? graph_.spec(graph_.nodes[unit.nodes[0]].inputs[0]).shape : unit.shape);
+    if (step.kind == Step::Kind::rows) text_ += " in " + to_string(step.tiles) + " tiles";
     text_ += "\n    ";
     std::vector<std::string> read, written;
     for (uint32_t storage : step.written) written.push_back(storage_name(storage));
@@ -172,7 +185,7 @@ class Report {
     for (const Place &place : step.inputs) read.push_back(storage_name(place.storage));
     add_names(" reads", read);
     add_names(read.empty() ? " writes" : ", writes", written);
-    const Cost c = cost(unit, step.unit);
+    const Cost c = cost(unit);
     text_ += "; " + bytes_text(c.read + c.written);
     if (c.flops > 0) text_ += ", " + scaled(c.flops, "flop");
     text_ += "\n";
@@ -247,7 +260,7 @@ std::string unit_name(const Graph &graph, const Unit &unit) {
   return n > max_named_ops ? text + "And" + std::to_string(n - max_named_ops) + "More" : text;
 }
 
-const char *executor(const Step &step) noexcept { return step.kind == Step::Kind::loop ? "vm" : "library"; }
+const char *executor(const Step &step) noexcept { return step.kind == Step::Kind::library ? "library" : "vm"; }
 
 std::string explain(Graph graph) { return Report(std::move(graph)).run(); }
 

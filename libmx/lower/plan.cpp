@@ -4,6 +4,8 @@
 #include "base/status.hpp"
 #include "lower/emit.hpp"
 #include "lower/estimate.hpp"
+#include "lower/fuse.hpp"
+#include "lower/plan_rows.hpp"
 #include "lower/program.hpp"
 #include "lower/space.hpp"
 #include "runtime/profile.hpp"
@@ -84,69 +86,106 @@ class Planner {
         return add_view(unit.nodes[0]);
       case Unit::Kind::library:
         return add_library(unit.nodes[0]);
+      case Unit::Kind::rows:
+        return add_rows(unit);
     }
+  }
+
+  // A loop's code and the whole space that it runs over, with places for what it stores.
+  LoopParts parts(const Unit &unit, const Tiling &tiling) {
+    LoopParts loop;
+    loop.emitted = emit(graph_, unit);
+    loop.label = label(unit);
+    for (uint32_t i : unit.stores) {
+      const Spec &spec = graph_.nodes[i].specs[0];
+      const bool is_scratch = tiling.n_tiles > 1 && !unit.is_row_loop && !fusion_.outside[i];
+      put(i, is_scratch ? scratch_place(spec, tiling, scratch_bytes_) : new_place(spec));
+    }
+    for (uint32_t i : unit.reduces) put(i, new_place(graph_.nodes[i].specs[0]));
+    loop.space.shape = unit.shape;
+    loop.space.reduced.resize(unit.shape.size(), false);
+    if (!unit.reduces.empty())
+      for (int64_t axis : unit.space.axes) loop.space.reduced[static_cast<size_t>(axis)] = true;
+    for (size_t k = 0; k < loop.emitted.operands.size(); k++) {
+      const Place &operand = place(loop.emitted.operands[k]);
+      loop.places.push_back(operand);
+      loop.space.strides.push_back(strides(unit, loop.emitted, k, operand));
+    }
+    return loop;
+  }
+
+  // How an operand moves along the dimensions of the unit's space.
+  Dims strides(const Unit &unit, const Emitted &emitted, size_t k, const Place &operand) const {
+    const uint32_t node = emitted.operands[k].node;
+    const Sets &sets = fusion_.sets;
+    const bool is_result = std::binary_search(unit.reduces.begin(), unit.reduces.end(), node);
+    if (!unit.is_row_loop && !is_result)
+      return broadcast_strides(operand.spec.shape, operand.layout.strides, unit.shape.size());
+    // Rows: what is of the set lies along its own dimensions, what comes from outside along those of its reader.
+    const bool is_own = is_result || sets.together(node, unit.nodes[0]);
+    const Dims &shape = is_own ? operand.spec.shape : graph_.nodes[emitted.readers[k]].specs[0].shape;
+    return row_strides(unit.space, shape, broadcast_strides(operand.spec.shape, operand.layout.strides, shape.size()));
   }
 
   void add_loop(const Unit &unit) {
-    Emitted emitted = emit(graph_, fusion_, unit);
-    for (uint32_t i : unit.nodes)
-      if (fusion_.stored[i]) put(i, new_place(graph_.nodes[i].specs[0]));
-    for (uint32_t i : unit.reduces) put(i, new_place(graph_.nodes[i].specs[0]));
-    Space space;
-    space.shape = unit.shape;
-    space.reduced.resize(unit.shape.size(), false);
-    if (!unit.reduces.empty())
-      for (int64_t axis : AttrReader(graph_.nodes[unit.reduces[0]].attrs).list()) space.reduced[axis] = true;
-    std::vector<const Place *> operands;
-    for (size_t k = 0; k < emitted.operands.size(); k++) {
-      operands.push_back(&place(emitted.operands[k]));
-      space.strides.push_back(
-          k >= emitted.n_loads && !unit.reduces.empty() && !is_stored_node(unit, emitted.operands[k].node)
-              ? reduced_strides(*operands[k], space)
-              : broadcast_strides(operands[k]->spec.shape, operands[k]->layout.strides, unit.shape.size()));
-    }
-    append_loop(std::move(space), emitted, operands, label(unit));
+    append_loop(parts(unit, {}));
+    place_views(unit);
   }
 
-  static bool is_stored_node(const Unit &unit, uint32_t node) {
-    return std::binary_search(unit.nodes.begin(), unit.nodes.end(), node);
-  }
-
-  // The output of a reduction does not move along reduced dimensions, whether it kept them as 1 or not.
-  static Dims reduced_strides(const Place &out, const Space &space) {
-    Dims strides(space.shape.size(), 0);
-    const bool kept = out.spec.shape.size() == space.shape.size();
-    for (size_t d = 0, k = 0; d < space.shape.size(); d++) {
-      if (space.reduced[d]) {
-        k += kept;
-        continue;
-      }
-      strides[d] = out.layout.strides[k++];
-    }
-    return strides;
-  }
-
-  void append_loop(Space space, const Emitted &emitted, const std::vector<const Place *> &operands, std::string text) {
+  void append_loop(LoopParts loop) {
     int64_t n = 1;
-    for (int64_t size : space.shape) n *= size;
-    canonicalize(space);
-    Step s;
-    s.kind = Step::Kind::loop;
-    const loop::KernelRef kernel = loop::compile(emitted.code);
-    s.geometry = {space.shape, space.reduced_begin, space.reduced_end, {}};
-    for (size_t k = 0; k < operands.size(); k++) {
-      s.geometry.strides.push_back(space.strides[k]);
-      s.operand_storage.push_back(operands[k]->storage);
-      s.operand_offset.push_back(operands[k]->layout.offset + emitted.offsets[k]);
-      touch(operands[k]->storage);
-    }
+    for (int64_t size : loop.space.shape) n *= size;
+    canonicalize(loop.space);
+    Step s = loop_step(loop);
+    for (const Place &operand : loop.places) touch(operand.storage);
+    const loop::KernelRef kernel = loop::compile(loop.emitted.code);
     s.prepared = loop::prepare(kernel, s.geometry);
-    for (uint64_t bits : emitted.scalars) s.scalars.push_back(bits);
     n_loads_.resize(step() + 1, 0);
-    n_loads_[step()] = emitted.n_loads;
-    s.label = std::move(text);
+    n_loads_[step()] = loop.emitted.n_loads;
     program_.estimate_ns += loop::estimate_ns(*kernel, n);
     program_.steps.push_back(std::move(s));
+  }
+
+  void add_rows(const Unit &unit) {
+    if (unit.tiling.n_tiles == 1) {
+      for (uint32_t pass = 0; pass < unit.passes.size(); pass++) {
+        add_loop(unit.passes[pass]);
+        program_.steps.back().pass = pass;
+        place_views(unit);
+      }
+      return;
+    }
+    Step s;
+    s.kind = Step::Kind::rows;
+    s.tiles = unit.tiling.counts;
+    s.cut = unit.tiling.cut;
+    scratch_bytes_ = 0;
+    for (const Unit &pass : unit.passes) {
+      const LoopParts loop = parts(pass, unit.tiling);
+      for (size_t k = 0; k < loop.places.size(); k++) {
+        const uint32_t storage = loop.places[k].storage;
+        if (storage == scratch_storage) continue;
+        touch(storage);
+        if (k < loop.emitted.n_loads)
+          s.operand_storage.push_back(storage);
+        else
+          s.written.push_back(storage);
+      }
+      s.passes.push_back(tiled_pass(loop, unit.tiling, s.tile_ns));
+      s.label += (s.label.empty() ? "" : " / ") + loop.label;
+      place_views(unit);
+    }
+    for (uint32_t storage : s.written) s.operand_storage.push_back(storage);
+    s.scratch_bytes = scratch_bytes_;
+    program_.estimate_ns += s.tile_ns * unit.tiling.n_tiles;
+    n_loads_.resize(step() + 1, 0);
+    program_.steps.push_back(std::move(s));
+  }
+
+  // The views of what rows have computed so far.
+  void place_views(const Unit &unit) {
+    for (uint32_t i : unit.views)
+      if (place_of_[i] == nowhere && place_of_[graph_.nodes[i].inputs[0].node] != nowhere) add_view(i);
   }
 
   void touch(uint32_t storage) { lives_[storage].last = std::max(lives_[storage].last, step()); }
@@ -178,7 +217,8 @@ class Planner {
     // Halves move as integers: through float32 a signalling NaN would become a quiet one.
     const bool half = from.spec.dtype == DType::float16 || from.spec.dtype == DType::bfloat16;
     const DType type = half ? DType::uint16 : from.spec.dtype;
-    Emitted emitted;
+    LoopParts loop;
+    Emitted &emitted = loop.emitted;
     Emitter e(emitted);
     const LoopValue v = e.load({0, 0}, type);
     emitted.n_loads = 1;
@@ -186,11 +226,12 @@ class Planner {
     emitted.offsets.push_back(0);
     e.append({loop::Op::store, type, 0, 1, v.re, 0, 0});
     if (v.complex) e.append({loop::Op::store, type, 1, 1, v.im, 0, 0});
-    Space space;
-    space.shape = from.spec.shape;
-    space.reduced.resize(from.spec.shape.size(), false);
-    space.strides = {from.layout.strides, to.layout.strides};
-    append_loop(std::move(space), emitted, {&from, &to}, "copy");
+    loop.space.shape = from.spec.shape;
+    loop.space.reduced.resize(from.spec.shape.size(), false);
+    loop.space.strides = {from.layout.strides, to.layout.strides};
+    loop.places = {from, to};
+    loop.label = "copy";
+    append_loop(std::move(loop));
     return to;
   }
 
@@ -224,7 +265,8 @@ class Planner {
 
   // An output may take the memory of an input that ends here, if this step reads it only where it writes the output.
   bool may_share(const Step &s, uint32_t n_loads, uint32_t out, uint32_t storage) const {
-    if (s.geometry.reduced_begin != s.geometry.reduced_end) return false;
+    for (uint32_t d = s.geometry.reduced_begin; d < s.geometry.reduced_end; d++)
+      if (s.geometry.strides[out][d] == 0) return false;  // the result of a reduction
     bool reads = false;
     for (uint32_t k = 0; k < n_loads; k++) {
       if (s.operand_storage[k] != storage) continue;
@@ -249,6 +291,7 @@ class Planner {
         if (s.copies_first) merge_updated(s, at);
         continue;
       }
+      if (s.kind == Step::Kind::rows) continue;
       const uint32_t n_loads = n_loads_[at];
       for (uint32_t out = n_loads; out < s.operand_storage.size(); out++)
         for (uint32_t k = 0; k < n_loads; k++) {
@@ -274,6 +317,7 @@ class Planner {
         if (s.copies_first) find_updated_donor(s, at);
         continue;
       }
+      if (s.kind == Step::Kind::rows) continue;
       const uint32_t n_loads = n_loads_[at];
       for (uint32_t out = n_loads; out < s.operand_storage.size(); out++) {
         const uint32_t to = s.operand_storage[out];
@@ -342,7 +386,9 @@ class Planner {
   }
 
   void rename(Step &s) {
+    for (Step &pass : s.passes) rename(pass);
     for (uint32_t &storage : s.operand_storage) storage = now(storage);
+    for (uint32_t &storage : s.written) storage = now(storage);
     for (Place &place : s.inputs) place.storage = now(place.storage);
     for (Place &place : s.outputs) place.storage = now(place.storage);
   }
@@ -408,6 +454,7 @@ class Planner {
   void note_writes() {
     for (uint32_t at = 0; at < step(); at++) {
       Step &s = program_.steps[at];
+      if (s.kind == Step::Kind::rows) continue;
       for (uint32_t k = n_loads(at); k < s.operand_storage.size(); k++) s.written.push_back(s.operand_storage[k]);
       for (const Place &place : s.outputs) s.written.push_back(place.storage);
     }
@@ -423,6 +470,7 @@ class Planner {
   std::vector<Place> places_;
   std::vector<Life> lives_;              // per storage
   std::vector<uint32_t> n_loads_;        // per step
+  int64_t scratch_bytes_ = 0;            // of the rows that are being planned
   std::vector<uint32_t> merged_;         // per storage: the one it was merged into, or nowhere
   std::map<uint32_t, uint32_t> shared_;  // temp -> the temp whose memory it takes over
   std::map<uint32_t, bool> taken_;

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/strided_copy.hpp"
 #include "base/status.hpp"
+#include "lower/run_rows.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/pool.hpp"
 #include "runtime/profile.hpp"
@@ -61,7 +62,14 @@ class Run {
 
   void run_step(const Step &step) {
     const profile::KernelSpan span(step.label);
-    step.kind == Step::Kind::loop ? run_loop(step) : run_library(step);
+    switch (step.kind) {
+      case Step::Kind::loop:
+        return run_loop(step);
+      case Step::Kind::library:
+        return run_library(step);
+      case Step::Kind::rows:
+        return run_passes(step);
+    }
   }
 
   // Of the exception being handled.
@@ -125,6 +133,16 @@ class Run {
     loop::run(*step.prepared, {operands.data(), operands.size()}, step.scalars);
   }
 
+  void run_passes(const Step &step) {
+    SmallVector<char *, 8> operands;
+    for (const Step &pass : step.passes)
+      for (size_t k = 0; k < pass.operand_storage.size(); k++) {
+        const uint32_t storage = pass.operand_storage[k];
+        operands.push_back(storage == scratch_storage ? nullptr : base(storage) + pass.operand_offset[k]);
+      }
+    run_rows(step, {operands.data(), operands.size()});
+  }
+
   cpu::Tensor tensor(const Place &place) {
     return {place.spec.dtype, place.spec.shape, place.layout.strides, base(place.storage) + place.layout.offset};
   }
@@ -168,18 +186,24 @@ std::string print(const Program &program) {
   static constexpr const char *kinds[] = {"leaf", "owned", "temp"};
   std::string text;
   const auto place = [&](uint32_t storage) {
+    if (storage == scratch_storage) return std::string(" scratch");
     const Storage &s = program.storages[storage];
     const int64_t id = s.kind == Storage::Kind::leaf ? s.index : s.kind == Storage::Kind::temp ? s.offset : storage;
     return std::string(" ") + kinds[static_cast<int>(s.kind)] + std::to_string(id);
   };
+  const auto loop = [&](const Step &step) {
+    text += step.label + " " + to_string(step.geometry.shape) + ":";
+    for (uint32_t storage : step.operand_storage) text += place(storage);
+  };
   for (const Step &step : program.steps) {
-    text += step.kind == Step::Kind::loop ? "loop " : "library ";
-    text += step.label;
     if (step.kind == Step::Kind::loop) {
-      text += " " + to_string(step.geometry.shape) + ":";
-      for (uint32_t storage : step.operand_storage) text += place(storage);
+      text += "loop ";
+      loop(step);
+    } else if (step.kind == Step::Kind::rows) {
+      text += "rows in " + to_string(step.tiles) + " tiles";
+      for (const Step &pass : step.passes) text += "\n  ", loop(pass);
     } else {
-      text += ":";
+      text += "library " + step.label + ":";
       for (const Place &p : step.inputs) text += place(p.storage);
       text += " ->";
       for (const Place &p : step.outputs) text += place(p.storage);

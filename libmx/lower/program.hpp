@@ -35,15 +35,28 @@ struct Place {
 };
 
 struct Step {
-  enum class Kind : uint8_t { loop, library };
+  enum class Kind : uint8_t {
+    loop,
+    library,
+    rows  // `passes`, which are loops: all of them over one tile of the space after the other
+  };
   Kind kind = Kind::loop;
   OpCode op = OpCode::copy;
   // loop
   loop::PreparedRef prepared;
   loop::Geometry geometry;
   SmallVector<uint64_t, 4> scalars;
-  SmallVector<uint32_t, 4> operand_storage;  // per operand
+  SmallVector<uint32_t, 4> operand_storage;  // per operand; of rows: what is read, then what is written
   SmallVector<int64_t, 4> operand_offset;
+  // rows
+  std::vector<Step> passes;
+  Dims tiles;                 // how many along each dimension
+  int64_t cut = -1;           // the dimension along which the last one is smaller, if there is one
+  int64_t scratch_bytes = 0;  // that each thread needs for values that no other tile sees
+  int64_t tile_ns = 0;        // estimated
+  // a pass: `prepared` is for a whole tile
+  loop::PreparedRef last;             // for a tile that is smaller
+  SmallVector<Dims, 4> tile_strides;  // per operand: from tile to tile along each dimension, in bytes
   // library
   cpu::KernelFunction function = nullptr;
   bool copies_first = false;  // in place on another storage: inputs[0] is copied into outputs[0] first
@@ -55,7 +68,11 @@ struct Step {
   SmallVector<uint32_t, 2> releases;  // leaves that no later step reads
   std::string label;                  // for explain and traces
   uint32_t unit = 0;                  // of the fusion that it comes from
+  uint32_t pass = 0;                  // and of its passes, if each is a step
 };
+
+// In place of a storage: scratch memory of the thread.
+constexpr uint32_t scratch_storage = UINT32_MAX;
 
 // A leaf at run time: lowering assumed that its elements start at the beginning of the buffer.
 struct Leaf {
@@ -77,7 +94,7 @@ class Program {
   // thrown.
   std::vector<Output> run(std::vector<Leaf> leaves, std::exception_ptr *failure = nullptr) const;
 
-  // The most memory that a run holds beyond its leaves, in bytes.
+  // The most memory that a run holds beyond its leaves and the scratch memory of threads, in bytes.
   int64_t peak_bytes() const noexcept;
 };
 

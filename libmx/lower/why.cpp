@@ -48,31 +48,21 @@ class Reasons {
     const GraphNode &node = graph_.nodes[reader], &from = graph_.nodes[value];
     if (u.kind == Unit::Kind::library) return std::string(info(node.op).name) + " is a kernel of the library";
     if (p.kind == Unit::Kind::library) return std::string(info(from.op).name) + " is a kernel of the library";
-    if (std::find(p.reduces.begin(), p.reduces.end(), value) != p.reduces.end())
-      return std::string(info(from.op).name) + " has its results only at the end of its loop";
+    if (is_reduce(from)) return std::string(info(from.op).name) + " has its results only at the end of its loop";
     if (view != OpCode::copy)
       return std::string(info(from.op).name) + " is read through " + info(view).name + ", in another order";
-    if (std::find(u.reduces.begin(), u.reduces.end(), reader) != u.reduces.end()) return why_not_attached(p, value);
+    if (is_reduce(node) && !p.space.axes.empty() && p.space.axes != axes_of(node))
+      return std::string(info(node.op).name) + " reduces over other axes than the loop of " + info(from.op).name;
     if (!(u.shape == p.shape)) return "a loop over " + to_string(u.shape) + " and one over " + to_string(p.shape);
     if (weight(u) + weight(p) > static_cast<int>(loop::max_instructions) / 2)
       return "together they would exceed the " + std::to_string(loop::max_instructions) + " instructions of a loop";
     return "joining them would exceed the operands of a loop, or make two loops wait for each other";
   }
 
-  std::string why_not_attached(const Unit &p, uint32_t value) const {
-    size_t n_stored = 0;
-    for (uint32_t i : p.nodes) n_stored += fusion_.stored[i];
-    const char *name = info(graph_.nodes[value].op).name;
-    if (std::any_of(graph_.outputs.begin(), graph_.outputs.end(), [&](Edge e) { return e.node == value; }))
-      return std::string(name) + " is wanted in memory as well";
-    if (n_stored > 1) return "the loop of " + std::string(name) + " stores more than what is reduced";
-    return std::string(name) + " has other readers than reductions over these axes";
-  }
-
   int weight(const Unit &unit) const {
     int weight = 0;
     for (uint32_t i : unit.nodes)
-      if (!graph_.nodes[i].inputs.empty()) weight += loop_weight(graph_, graph_.nodes[i]);
+      if (is_elementwise(graph_.nodes[i])) weight += loop_weight(graph_, graph_.nodes[i]);
     return weight;
   }
 

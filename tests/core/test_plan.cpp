@@ -61,10 +61,43 @@ static void test_a_value_with_other_users_is_stored() {
   const uint32_t total = b.reduce(OpCode::sum, e, {1}, true);
   b.output(b.add(OpCode::divide, {e, total}));
   expect(b,
-         "loop exp (20,): leaf0 owned3\n"
-         "loop sum (4, 5): owned3 temp0\n"
+         "loop exp+sum (4, 5): leaf0 owned3 temp0\n"
          "loop divide (4, 5): owned3 temp0 owned3\n"  // the quotient replaces exp's result
          "arena 64\n");
+}
+
+static void test_rows_run_tile_by_tile() {
+  GraphBuilder b;
+  const uint32_t x = b.leaf({1000, 256});
+  const uint32_t e = b.add(OpCode::exp, {b.add(OpCode::subtract, {x, b.reduce(OpCode::max, x, {1}, true)})});
+  b.output(b.add(OpCode::divide, {e, b.reduce(OpCode::sum, e, {1}, true)}));
+  const Program p = expect(b,
+                           "rows in (8, 1) tiles\n"
+                           "  max (125, 256): leaf0 temp0\n"
+                           "  subtract+exp+sum (125, 256): leaf0 temp0 scratch temp4032\n"
+                           "  divide (125, 256): scratch temp4032 owned3\n"
+                           "arena 8064\n");
+  CHECK(p.steps[0].scratch_bytes == 125 * 256 * 4);  // of the exponential only one tile exists at a time
+  CHECK(p.steps[0].cut == -1);
+}
+
+static void test_a_result_does_not_replace_what_its_rows_read() {
+  GraphBuilder b;
+  const uint32_t x = b.leaf({4, 5}), y = b.leaf({4, 1});
+  b.output(b.reduce(OpCode::sum, b.add(OpCode::multiply, {x, b.add(OpCode::exp, {y})}), {1}, true));
+  const Program p = lower(std::move(b.graph));
+  CHECK(p.storages[p.outputs[0].storage].donors.empty());
+  CHECK(p.arena_bytes == 64);  // exp's result lies elsewhere
+}
+
+static void test_a_reduction_may_be_viewed() {
+  GraphBuilder b;
+  const uint32_t sum = b.reduce(OpCode::sum, b.leaf({4, 5}), {1});
+  b.output(b.add(OpCode::reshape, {sum}, Attrs().put(Dims({4, 1}))));
+  const Program p = expect(b,
+                           "loop sum (4, 5): leaf0 owned1\n"
+                           "arena 0\n");
+  CHECK(p.outputs[0].spec.shape == (Dims{4, 1}));
 }
 
 static void test_views_cost_nothing() {
@@ -129,6 +162,9 @@ int main() {
   test_broadcasts_fuse();
   test_reductions_take_their_producer();
   test_a_value_with_other_users_is_stored();
+  test_rows_run_tile_by_tile();
+  test_a_result_does_not_replace_what_its_rows_read();
+  test_a_reduction_may_be_viewed();
   test_views_cost_nothing();
   test_a_reshape_that_strides_cannot_express_copies();
   test_the_arena_is_reused();

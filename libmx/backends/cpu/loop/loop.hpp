@@ -29,8 +29,10 @@ struct Geometry {
 class Prepared;
 using PreparedRef = std::shared_ptr<const Prepared>;
 
-// Throws INTERNAL if the geometry does not fit the kernel, bad_alloc.
-PreparedRef prepare(KernelRef kernel, const Geometry &geometry);
+// With `whole`, the geometry is that of a part of a larger space: the results of reductions that lie in both, and what
+// is best for the caches, are those of the larger one. Throws INTERNAL if the geometry does not fit the kernel,
+// bad_alloc.
+PreparedRef prepare(KernelRef kernel, const Geometry &geometry, const Geometry *whole = nullptr);
 
 // Runs the kernel over the whole space, in parallel where that pays. `data` holds the address of each operand's first
 // element, `scalars` the bits of an element of each scalar's type, in the low bytes. Zero elements: stores nothing; a

@@ -134,19 +134,18 @@ int64_t streaming_threshold() noexcept {
 #endif
 }
 
-bool may_stream(const Plan &plan, uint32_t row) {
+bool may_stream(const Plan &plan, uint32_t row, int64_t elements) {
   const Row &r = plan.rows[row];
   const int64_t vector = plan.kernel.backend->level->vector_bytes;
-  const int64_t bytes = (plan.outer * plan.middle * plan.inner) << r.log2_size;
+  const int64_t bytes = elements << r.log2_size;
   if (bytes < streaming_threshold() || (int64_t{1} << r.log2_size) != plan.kernel.lane_bytes()) return false;
   for (uint32_t d = 0; d < plan.first_inner(); d++)
     if (plan.stride(row, d) % vector != 0) return false;
   return true;
 }
 
-void choose_access(Plan &plan, bool stage_outputs) {
+void choose_access(Plan &plan, bool stage_outputs, int64_t elements) {
   const bool is_reduction = !plan.kernel.reductions.empty();
-  const int64_t elements = plan.outer * plan.middle * plan.inner;
   for (const Row &row : plan.rows)
     plan.is_large |= row.what == Row::input && elements << row.log2_size >= streaming_threshold();
   for (uint32_t r = 0; r < plan.rows.size(); r++) {
@@ -158,7 +157,7 @@ void choose_access(Plan &plan, bool stage_outputs) {
       if (stage_outputs)
         row.access = Access::staged;
       else
-        row.may_stream = !is_reduction && may_stream(plan, r);
+        row.may_stream = !is_reduction && may_stream(plan, r, elements);
       plan.may_stream |= row.may_stream;
     }
     if (row.access == Access::staged) plan.any_staged = true;
@@ -212,6 +211,12 @@ bool overlaps_input(const Call &call, uint32_t output) noexcept {
   return false;
 }
 
+int64_t element_count(const Geometry &geometry) noexcept {
+  int64_t n = 1;
+  for (int64_t size : geometry.shape) n *= size;
+  return n;
+}
+
 // A tape of this size, with everything else that a small run needs, fits a worker's own memory.
 constexpr int64_t small_blocks = 16;
 bool fits_small(const Plan &plan) noexcept {
@@ -238,7 +243,7 @@ Reduce reduce_mode(const Kernel &kernel, const Geometry &geometry) noexcept {
   return after >= block / 2 || (reduced <= block && kept >= block) ? Reduce::columns : Reduce::rows;
 }
 
-Plan make_plan(const Kernel &kernel, const Geometry &geometry, Reduce mode, bool stage_outputs) {
+Plan make_plan(const Kernel &kernel, const Geometry &geometry, Reduce mode, bool stage_outputs, int64_t elements) {
   Plan plan{kernel, {}, {}, {}};
   make_rows(plan);
   SmallVector<int64_t, 24> given;  // [dimension][row]
@@ -251,22 +256,23 @@ Plan make_plan(const Kernel &kernel, const Geometry &geometry, Reduce mode, bool
     for (uint32_t d = 0; d < plan.n_dims(); d++) plan.strides[r * plan.n_dims() + d] = given[order[d] * n_rows + r];
   for (uint32_t d = 0; d < plan.n_dims(); d++)
     (d < plan.n_outer ? plan.outer : d < plan.first_inner() ? plan.middle : plan.inner) *= plan.sizes[d];
-  choose_access(plan, stage_outputs);
+  choose_access(plan, stage_outputs, elements);
   note_tiles(plan);
   lay_out_buffer(plan);
   return plan;
 }
 
-Prepared::Prepared(KernelRef k, const Geometry &geometry)
+Prepared::Prepared(KernelRef k, const Geometry &geometry, const Geometry &whole)
     : kernel((check_geometry(*k, geometry), std::move(k))),
-      mode(reduce_mode(*kernel, geometry)),
-      plan(make_plan(*kernel, geometry, mode, false)),
+      mode(reduce_mode(*kernel, whole)),
+      plan(make_plan(*kernel, geometry, mode, false, element_count(whole))),
       is_small(fits_small(plan)) {
-  if (kernel->reads_after_writes) staged = std::make_unique<const Plan>(make_plan(*kernel, geometry, mode, true));
+  if (kernel->reads_after_writes)
+    staged = std::make_unique<const Plan>(make_plan(*kernel, geometry, mode, true, element_count(whole)));
 }
 
-PreparedRef prepare(KernelRef kernel, const Geometry &geometry) {
-  return std::make_shared<const Prepared>(std::move(kernel), geometry);
+PreparedRef prepare(KernelRef kernel, const Geometry &geometry, const Geometry *whole) {
+  return std::make_shared<const Prepared>(std::move(kernel), geometry, whole ? *whole : geometry);
 }
 
 Call::Call(const Plan &p, std::span<char *const> data, std::span<const uint64_t> given) : plan(p) {

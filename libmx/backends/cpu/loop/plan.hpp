@@ -54,8 +54,9 @@ constexpr int64_t tile_rows = 16, tile_blocks = 4;
 // middle. Depends on the shape only.
 enum class Reduce : uint8_t { none, rows, columns };
 
-// With `stage_outputs`, stores wait in staging memory until all of a chunk is read.
-Plan make_plan(const Kernel &kernel, const Geometry &geometry, Reduce mode, bool stage_outputs);
+// With `stage_outputs`, stores wait in staging memory until all of a chunk is read. `elements` says how many there are
+// in all, if the geometry is that of a part.
+Plan make_plan(const Kernel &kernel, const Geometry &geometry, Reduce mode, bool stage_outputs, int64_t elements);
 Reduce reduce_mode(const Kernel &kernel, const Geometry &geometry) noexcept;
 
 // What a small run takes at most of the stack.
@@ -63,7 +64,7 @@ constexpr int64_t small_buffer_bytes = 12 * 1024;
 
 class Prepared {
  public:
-  Prepared(KernelRef k, const Geometry &geometry);
+  Prepared(KernelRef k, const Geometry &geometry, const Geometry &whole);
   KernelRef kernel;
   Reduce mode;
   Plan plan;
