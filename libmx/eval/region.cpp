@@ -32,7 +32,8 @@ class GraphTask final : public RegionTask {
   void prepare() override {
     if (graph.nodes.size() > lower_now_nodes || !leaves_done()) return;
     lower_now();
-    small = program_->estimate_ns <= inline_ns;
+    estimate_ns = program_->estimate_ns;
+    small = estimate_ns <= inline_ns;
   }
 
  private:
@@ -59,7 +60,8 @@ class CallTask final : public RegionTask {
   void prepare() override {
     if (!leaves_done()) return;
     program_ = callable_->program_for(leaves);
-    small = program_->estimate_ns <= inline_ns;
+    estimate_ns = program_->estimate_ns;
+    small = estimate_ns <= inline_ns;
   }
 
  private:

@@ -192,18 +192,31 @@ void Event::sleep(uint64_t ns) noexcept {
   wait_on(word_, word | sleeper_bit, ns);
 }
 
+// What a waiter does before it sleeps: it helps with parallel loops, of its own task above all, and watches for a
+// moment.
+void Event::watch() noexcept {
+  Scheduler::Shared &s = Scheduler::state;
+  s.watching_waiters.fetch_add(1, std::memory_order_seq_cst);
+  for (uint64_t end = now_ns() + spin_ns; pending() && now_ns() < end;) {
+    if (Scheduler::help_job(*this)) end = now_ns() + spin_ns;
+    for (int i = 0; i < 32 && s.n_jobs.load(std::memory_order_relaxed) == 0; ++i) cpu_relax();
+  }
+  s.watching_waiters.fetch_sub(1, std::memory_order_seq_cst);
+  // Who posted a job just now may have relied on this thread.
+  if (pending()) Scheduler::help_job(*this);
+}
+
 bool Event::wait(uint32_t timeout_ms) noexcept {
   if (!pending()) return true;
   const profile::Span span(profile::Kind::wait, "wait for a value");
   if (!fork_noticed()) notice_fork();
   const Deadline deadline(timeout_ms);
   if (Scheduler::pumping()) Scheduler::help(*this, deadline);
-  const uint64_t spin_end = timeout_ms == 0 ? 0 : now_ns() + spin_ns;
+  if (timeout_ms != 0) {
+    Scheduler::run_own(*this, deadline);
+    watch();
+  }
   while (pending()) {
-    if (now_ns() < spin_end) {
-      for (int i = 0; i < 16; ++i) cpu_relax();
-      continue;
-    }
     const uint64_t left = deadline.left_ns(look_ns);
     if (left == 0) return false;
     if (Scheduler::pumping())

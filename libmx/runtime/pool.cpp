@@ -20,6 +20,12 @@ namespace mx {
 namespace {
 
 constexpr uint32_t owner_sleeps = uint32_t{1} << 31;
+// From how much work on a second thread pays: one that is awake starts within a microsecond, one that sleeps takes the
+// caller about 5 us, and comes after as many.
+constexpr double pays_awake_ns = 25e3, pays_asleep_ns = 60e3;
+// Ranges are long enough to hide what handing them out costs, and short enough for a cancel.
+constexpr double shortest_range_ns = 8e3, longest_range_ns = 250e3;
+constexpr double ranges_per_thread = 8;
 constexpr int max_threads = 512;
 constinit std::atomic<int> threads{-1};  // -1: not set yet
 
@@ -71,7 +77,24 @@ void set_num_threads(int n) {
   Scheduler::signal_workers(UINT32_MAX);  // those beyond the number end
 }
 
-void Job::run_ranges() noexcept {
+int64_t grain_for(int64_t n, Cost cost) noexcept {
+  const double item_ns = std::max(cost.item_ns, 0.01), all_ns = static_cast<double>(n) * item_ns;
+  const int threads = num_threads();
+  const double pays = Scheduler::idle_thread_watches() ? pays_awake_ns : pays_asleep_ns;
+  if (threads > 1 && n > 1 && all_ns >= pays) {
+    const double range_ns = std::clamp(all_ns / (ranges_per_thread * threads), shortest_range_ns, longest_range_ns);
+    return std::clamp<int64_t>(static_cast<int64_t>(range_ns / item_ns), 1, (n + 1) / 2);
+  }
+  return all_ns <= 4 * longest_range_ns ? std::max<int64_t>(n, 1)
+                                        : std::max<int64_t>(static_cast<int64_t>(4 * longest_range_ns / item_ns), 1);
+}
+
+bool Job::wants_help() const noexcept {
+  return next_range.load(std::memory_order_relaxed) < n_ranges && !stop.load(std::memory_order_relaxed) &&
+         (helpers.load(std::memory_order_relaxed) & ~owner_sleeps) < max_helpers;
+}
+
+void Job::run_ranges(const Event *until) noexcept {
   const profile::Span span(profile::Kind::share, kernel);
   const bool parallel_before = std::exchange(this_thread.parallel, true);
   const WorkScope scope(cancel_count);
@@ -83,6 +106,7 @@ void Job::run_ranges() noexcept {
       check_cancel();
       const int64_t begin = i * grain;
       body(context, begin, i + 1 == n_ranges ? n : begin + grain);
+      if (until && !until->pending()) break;
     }
   } catch (const Error &e) {
     store_failure(*this, e.status(), e.what());
@@ -97,6 +121,7 @@ void Job::run_ranges() noexcept {
 }
 
 void Job::leave() noexcept {
+  Scheduler::state.computing.fetch_sub(1, std::memory_order_relaxed);
   std::atomic<uint32_t> *word = &helpers;
   if (word->fetch_sub(1, std::memory_order_acq_rel) == (owner_sleeps | 1)) wake(word, 1);
 }
@@ -108,8 +133,46 @@ void Scheduler::post(Job &job) noexcept {
     while (*end) end = &(*end)->next;
     *end = &job;
   }
-  ensure_workers(job.max_helpers);
-  signal_workers(job.max_helpers);
+  state.n_jobs.fetch_add(1, std::memory_order_seq_cst);
+  // More threads than that would only take the processors from those that compute already.
+  const uint32_t computing = state.computing.fetch_add(1, std::memory_order_relaxed) + 1;
+  const auto limit = static_cast<uint32_t>(num_threads());
+  const uint32_t wanted = computing >= limit ? 0 : std::min(job.max_helpers, limit - computing);
+  if (wanted == 0) return;
+  const uint32_t waiters = state.watching_waiters.load(std::memory_order_seq_cst);
+  if (wanted > waiters) ensure_workers(wanted - waiters);
+  signal_workers(wanted, waiters);
+}
+
+// The next job that wants help goes to the end of the list, so that jobs share the workers.
+Job *Scheduler::next_job() noexcept {
+  if (state.computing.load(std::memory_order_relaxed) >= static_cast<uint32_t>(num_threads())) return nullptr;
+  for (Job **link = &state.jobs; *link; link = &(*link)->next) {
+    Job *job = *link;
+    if (!job->wants_help()) continue;
+    *link = job->next;
+    while (*link) link = &(*link)->next;
+    *link = job;
+    job->next = nullptr;
+    job->helpers.fetch_add(1, std::memory_order_relaxed);
+    state.computing.fetch_add(1, std::memory_order_relaxed);
+    return job;
+  }
+  return nullptr;
+}
+
+bool Scheduler::help_job(const Event &event) noexcept {
+  if (this_thread.parallel || state.n_jobs.load(std::memory_order_seq_cst) == 0) return false;
+  Job *job;
+  {
+    const std::lock_guard guard(lock());
+    job = next_job();
+  }
+  if (!job) return false;
+  delay_point();
+  job->run_ranges(&event);
+  job->leave();
+  return true;
 }
 
 void Scheduler::withdraw(Job &job) noexcept {
@@ -119,6 +182,9 @@ void Scheduler::withdraw(Job &job) noexcept {
     while (*link && *link != &job) link = &(*link)->next;
     if (*link) *link = job.next;
   }
+  state.computing.fetch_sub(1, std::memory_order_relaxed);
+  // Somebody else's job may want the thread that this one had.
+  if (state.n_jobs.fetch_sub(1, std::memory_order_relaxed) > 1) signal_workers(1);
   const profile::Span span(profile::Kind::wait, "wait for helpers");
   const uint64_t spin_end = now_ns() + spin_ns;
   for (;;) {

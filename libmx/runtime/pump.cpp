@@ -76,6 +76,30 @@ Stream::Queue *Scheduler::claim(Event *event) noexcept {
   return queue;
 }
 
+// The same of a stream that is ready and whose next task is estimated to take no longer.
+Stream::Queue *Scheduler::claim_brief(const Event &event, int64_t longest_ns) noexcept {
+  const RankGuard queues(LockRank::streams);
+  const std::lock_guard guard(lock());
+  const uint32_t index = event.stream_.load(std::memory_order_relaxed);
+  for (Stream::Queue *queue = state.ready_head; queue; queue = queue->next_ready) {
+    if (queue->stream.index() != index) continue;
+    if (queue->phase != Phase::ready || !queue->head || queue->head->estimate_ns > longest_ns) return nullptr;
+    unready(queue);
+    queue->phase = Phase::running;
+    return queue;
+  }
+  return nullptr;
+}
+
+void Scheduler::run_own(Event &event, const Deadline &deadline) noexcept {
+  constexpr uint64_t longest_ns = 1'000'000'000;  // a host that comes back to look at its signals waits no longer
+  while (event.pending() && state.n_ready.load(std::memory_order_acquire) != 0) {
+    Stream::Queue *queue = claim_brief(event, static_cast<int64_t>(deadline.left_ns(longest_ns)));
+    if (!queue) return;
+    drive(*queue, &deadline);
+  }
+}
+
 bool Scheduler::help_any(const Deadline &deadline) noexcept {
   Stream::Queue *queue = claim(nullptr);
   if (queue) drive(*queue, &deadline);

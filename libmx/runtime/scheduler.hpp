@@ -57,7 +57,9 @@ struct Job {
   // Guarded by the scheduler lock.
   uint32_t max_helpers;
   Job *next = nullptr;
-  void run_ranges() noexcept;
+  bool wants_help() const noexcept;
+  // Takes ranges until none is left, or, between two of them, the event is no longer pending.
+  void run_ranges(const Event *until = nullptr) noexcept;
   void leave() noexcept;  // as a helper; the job may be gone afterwards
 };
 
@@ -73,6 +75,10 @@ struct Scheduler {
     std::atomic<uint32_t> stopping{0};  // somebody wants idle workers to end
     std::atomic<uint32_t> signal{0};    // changes with every piece of work; what idle workers sleep on
     std::atomic<uint32_t> sleepers{0};
+    std::atomic<uint32_t> n_jobs{0};            // in the list
+    std::atomic<uint32_t> computing{0};         // threads that run ranges; at most num_threads()
+    std::atomic<uint32_t> watching_workers{0};  // idle, but awake for another moment
+    std::atomic<uint32_t> watching_waiters{0};  // the same of threads that wait for an event: they help jobs only
   };
   static Shared state;
   static Lock &lock() noexcept { return lock_for(LockRank::scheduler); }
@@ -96,6 +102,11 @@ struct Scheduler {
   // step. Sleeps up to 1 ms when there is nothing to run.
   static void help(Event &event, const Deadline &deadline) noexcept;
   static bool help_any(const Deadline &deadline) noexcept;  // one step of any ready stream; false if none is
+  // While it has: if nobody has begun the tasks up to the one of this event, runs those that will take no longer than
+  // the deadline allows.
+  static void run_own(Event &event, const Deadline &deadline) noexcept;
+  // Takes ranges of somebody's job until none is left or the event is done; false if no job wants help.
+  static bool help_job(const Event &event) noexcept;
 
   // Over all streams (pump.cpp).
   // Drops all queued tasks. Their events fail. `lost`: those of the process that this one was forked from instead.
@@ -115,8 +126,15 @@ struct Scheduler {
   // Workers (worker.cpp).
   static void post(Job &job) noexcept;
   static void withdraw(Job &job) noexcept;  // and waits for its helpers
+  static Job *next_job() noexcept;          // one that wants help, joined; under the scheduler lock
+  static bool idle_thread_watches() noexcept {
+    return state.watching_workers.load(std::memory_order_relaxed) != 0 ||
+           state.watching_waiters.load(std::memory_order_relaxed) != 0;
+  }
   static void ensure_workers(uint32_t idle_wanted) noexcept;
-  static void signal_workers(uint32_t count) noexcept;
+  // Tells workers of new work and wakes as many that `count` take part, those included that are awake anyway and the
+  // `others` that help.
+  static void signal_workers(uint32_t count, uint32_t others = 0) noexcept;
   static uint32_t busy_workers() noexcept;  // but this thread
   static bool stop_workers(const Deadline &deadline) noexcept;
   static void after_fork(uint32_t generation) noexcept;
@@ -127,6 +145,7 @@ struct Scheduler {
   static Event *blocker(Task &task) noexcept;
   static Event *failed_dependency(Task &task) noexcept;
   static Stream::Queue *claim(Event *event) noexcept;
+  static Stream::Queue *claim_brief(const Event &event, int64_t longest_ns) noexcept;
   static Stream::Queue *find_runnable(uint32_t index) noexcept;
   static bool unready(Stream::Queue *queue) noexcept;
 };

@@ -30,10 +30,11 @@ class Task : public Object {
 
   Ref<Event> event = make_ref<Event>();
   SmallVector<Ref<Event>, 2>
-      dependencies;              // all must be done before execute; a failed one fails this task with its error
-  bool judges_failures = false;  // execute looks itself whether a failed dependency concerns it
-  bool small = false;            // estimated under ~20 us: may run inline on the submitting thread
-  Task *next = nullptr;          // owned by the queue
+      dependencies;                 // all must be done before execute; a failed one fails this task with its error
+  bool judges_failures = false;     // execute looks itself whether a failed dependency concerns it
+  bool small = false;               // estimated under ~20 us: may run inline on the submitting thread
+  int64_t estimate_ns = INT64_MAX;  // on one thread, if known: a thread that waits so long anyway may run it
+  Task *next = nullptr;             // owned by the queue
 
  protected:
   // A task that is dropped before it ran fails its event, so nobody waits for ever.

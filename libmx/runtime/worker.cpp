@@ -44,27 +44,10 @@ struct Work {
   Job *job = nullptr;
   Stream::Queue *queue = nullptr;
   bool quit = false;
+  bool more = false;  // there is work for another worker too
 };
 
 uint32_t limit() noexcept { return static_cast<uint32_t>(num_threads()); }
-
-// The next job with a free range and place; it goes to the end of the list, so that jobs share the workers.
-Job *next_job() noexcept {
-  Job **link = &Scheduler::state.jobs;
-  for (; *link; link = &(*link)->next) {
-    Job *job = *link;
-    if (job->next_range.load(std::memory_order_relaxed) >= job->n_ranges || job->stop.load(std::memory_order_relaxed) ||
-        (job->helpers.load(std::memory_order_relaxed) & INT32_MAX) >= job->max_helpers)
-      continue;
-    *link = job->next;
-    while (*link) link = &(*link)->next;
-    *link = job;
-    job->next = nullptr;
-    job->helpers.fetch_add(1, std::memory_order_relaxed);
-    return job;
-  }
-  return nullptr;
-}
 
 Work take(bool stream_first) noexcept {
   Scheduler::Shared &s = Scheduler::state;
@@ -73,11 +56,14 @@ Work take(bool stream_first) noexcept {
   const bool too_many = s.alive.load(std::memory_order_relaxed) > limit();
   if (!too_many) {
     if (stream_first) work.queue = Scheduler::pop_ready();
-    if (!work.queue) work.job = next_job();
+    if (!work.queue) work.job = Scheduler::next_job();
     if (!work.queue && !work.job) work.queue = Scheduler::pop_ready();
   }
   if (work.queue || work.job) {
     s.busy.fetch_add(1, std::memory_order_relaxed);
+    const bool has_place = s.computing.load(std::memory_order_relaxed) < limit();
+    work.more = s.n_ready.load(std::memory_order_relaxed) != 0 ||
+                (has_place && s.n_jobs.load(std::memory_order_relaxed) > (work.job ? 1 : 0));
     return work;
   }
   work.quit = too_many || s.stopping.load(std::memory_order_relaxed) || current_epoch().state == State::closed;
@@ -91,10 +77,14 @@ Work take(bool stream_first) noexcept {
 
 void sleep_until_signal(uint32_t seen) noexcept {
   Scheduler::Shared &s = Scheduler::state;
-  for (const uint64_t end = now_ns() + spin_ns; now_ns() < end;) {
-    if (s.signal.load(std::memory_order_acquire) != seen) return;
-    for (int i = 0; i < 8; ++i) cpu_relax();
+  // So many are awake that all threads can start at once; more would take the time of those that compute.
+  const uint32_t most = std::max<uint32_t>(limit(), 2) - 1;
+  if (s.watching_workers.fetch_add(1, std::memory_order_seq_cst) < most) {
+    for (const uint64_t end = now_ns() + spin_ns; now_ns() < end && s.signal.load(std::memory_order_acquire) == seen;)
+      for (int i = 0; i < 8; ++i) cpu_relax();
   }
+  s.watching_workers.fetch_sub(1, std::memory_order_seq_cst);
+  if (s.signal.load(std::memory_order_acquire) != seen) return;
   s.sleepers.fetch_add(1, std::memory_order_seq_cst);
   delay_point();
   wait_on(s.signal, seen, UINT64_C(3'600'000'000'000));
@@ -117,6 +107,7 @@ void *worker_main(void *) noexcept {
       sleep_until_signal(seen);
       continue;
     }
+    if (work.more) Scheduler::signal_workers(1);
     delay_point();
     if (work.job) {
       work.job->run_ranges();
@@ -167,10 +158,12 @@ void Scheduler::ensure_workers(uint32_t idle_wanted) noexcept {
   }
 }
 
-void Scheduler::signal_workers(uint32_t count) noexcept {
+// A worker that stops watching between the two looks here finds that the signal has changed and does not sleep.
+void Scheduler::signal_workers(uint32_t count, uint32_t others) noexcept {
   state.signal.fetch_add(1, std::memory_order_seq_cst);
-  if (state.sleepers.load(std::memory_order_seq_cst) != 0)
-    wake(&state.signal, static_cast<int>(std::min<uint32_t>(count, INT32_MAX)));
+  others += state.watching_workers.load(std::memory_order_seq_cst);
+  if (count > others && state.sleepers.load(std::memory_order_seq_cst) != 0)
+    wake(&state.signal, static_cast<int>(std::min<uint32_t>(count - others, INT32_MAX)));
 }
 
 uint32_t Scheduler::busy_workers() noexcept {
@@ -199,7 +192,9 @@ bool Scheduler::stop_workers(const Deadline &deadline) noexcept {
 void Scheduler::after_fork(uint32_t generation) noexcept {
   state.ready_head = state.ready_tail = nullptr;
   state.jobs = nullptr;
-  for (std::atomic<uint32_t> *count : {&state.n_ready, &state.alive, &state.busy, &state.stopping, &state.sleepers})
+  for (std::atomic<uint32_t> *count :
+       {&state.n_ready, &state.alive, &state.busy, &state.stopping, &state.sleepers, &state.n_jobs, &state.computing,
+        &state.watching_workers, &state.watching_waiters})
     count->store(0, std::memory_order_relaxed);
   for (std::atomic<int> &slot : leaving) slot.store(0, std::memory_order_relaxed);
   refused_until.store(0, std::memory_order_relaxed);

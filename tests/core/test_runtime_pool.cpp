@@ -132,6 +132,116 @@ static void participants() {
   CHECK(threads.size() >= 2);
 }
 
+// Loops of several hosts and streams while the number of threads changes all the time.
+static void resizing_while_busy() {
+  const int before = num_threads();
+  std::atomic<bool> stop{false};
+  std::atomic<int64_t> loops{0};
+  std::vector<std::thread> hosts;
+  for (int t = 0; t < 2; ++t)
+    hosts.emplace_back([&] {
+      while (!stop) {
+        std::atomic<int64_t> total{0};
+        parallel_for(200, 3, [&](int64_t begin, int64_t end) { total += end - begin; });
+        CHECK(total == 200);
+        ++loops;
+      }
+    });
+  const Ref<Stream> s = stream();
+  for (int i = 0; i < 400; ++i) {
+    set_num_threads(i % 5);
+    std::atomic<int64_t> total{0};
+    const Ref<Event> event =
+        submit(*s, [&] { parallel_for(100, 7, [&](int64_t begin, int64_t end) { total += end - begin; }); });
+    CHECK(event->wait(for_ever) && !event->failed() && total == 100);
+  }
+  while (loops < 10) sleep_ms(1);
+  stop = true;
+  for (std::thread &t : hosts) t.join();
+  set_num_threads(before);
+}
+
+static void grains() {
+  const int before = num_threads();
+  for (const int threads : {0, 1, 2, 8})
+    for (const int64_t n : {0, 1, 2, 1000, 1'000'000})
+      for (const double item_ns : {0.0, 0.1, 10.0, 1e4, 1e7}) {
+        set_num_threads(threads);
+        const int64_t grain = grain_for(n, {item_ns});
+        const double all_ns = static_cast<double>(n) * item_ns;
+        CHECK(grain >= 1 && (grain <= n || n == 0));
+        CHECK(grain == 1 || static_cast<double>(grain) * item_ns <= 1.1e6);  // a cancel gets through
+        if (all_ns < 20e3) CHECK(grain >= n);
+        if (threads > 1 && n > 1 && all_ns > 200e3) CHECK(2 * grain <= n + 1);
+      }
+  set_num_threads(before);
+}
+
+// Keeps the workers of a pool of `n` from anything else.
+class Occupied {
+ public:
+  explicit Occupied(int n) : gates_(static_cast<size_t>(n)) {
+    for (Gate &gate : gates_) {
+      streams_.push_back(stream());
+      events_.push_back(submit(*streams_.back(), [&gate] { gate.pass(); }));
+      gate.wait_until_entered();
+    }
+  }
+  ~Occupied() {
+    for (Gate &gate : gates_) gate.open();
+    for (const Ref<Event> &event : events_) event->wait(for_ever);
+  }
+
+ private:
+  std::vector<Gate> gates_;
+  std::vector<Ref<Stream>> streams_;
+  std::vector<Ref<Event>> events_;
+};
+
+// A thread that waits runs what it waits for, if nobody else does and it is known not to take too long.
+static void waiters_run_their_task() {
+  set_num_threads(2);
+  const Occupied occupied(2);
+  const Ref<Stream> s = stream();
+  const auto submit_known = [&](int64_t estimate_ns, std::thread::id *where) {
+    Ref<FunctionTask> t = task([where] { *where = std::this_thread::get_id(); });
+    t->estimate_ns = estimate_ns;
+    const Ref<Event> event = t->event;
+    s->submit(std::move(t));
+    return event;
+  };
+  std::thread::id first, second, third;
+  submit_known(1000, &first);
+  CHECK(submit_known(1000, &second)->wait(for_ever));
+  CHECK(first == std::this_thread::get_id() && second == first);
+  const Ref<Event> slow = submit_known(60'000'000, &third);
+  CHECK(!slow->wait(5) && third == std::thread::id());
+  CHECK(slow->wait(for_ever) && third == first);
+  const Ref<Event> unknown = submit_known(INT64_MAX, &third);
+  CHECK(!unknown->wait(5));
+}
+
+// A thread that waits takes part in the loops of the thread that does the work.
+static void waiters_help() {
+  set_num_threads(2);
+  Gate gate;
+  const Ref<Stream> blocked = stream(), s = stream();
+  const Ref<Event> blocker = submit(*blocked, [&] { gate.pass(); });
+  gate.wait_until_entered();
+  std::atomic<int> inside{0};
+  const Ref<Event> event = submit(*s, [&] {
+    parallel_for(2, 1, [&](int64_t, int64_t) {
+      ++inside;
+      while (inside < 2) check_cancel();
+    });
+  });
+  while (!event->wait(1)) {
+  }
+  CHECK(!event->failed() && inside == 2);
+  gate.open();
+  CHECK(blocker->wait(for_ever));
+}
+
 // The system refuses threads: everything runs on the threads that ask for it.
 static void refused_threads() {
   const pid_t child = fork();
@@ -198,7 +308,11 @@ int main() {
   errors();
   cancel();
   resizing();
+  resizing_while_busy();
+  grains();
   participants();
+  waiters_run_their_task();
+  waiters_help();
   refused_threads();
   cost();
   CHECK(lock_order_failures() == 0);

@@ -114,16 +114,119 @@ void test_all_dtypes() {
   }
 }
 
-void test_long() {
-  Numbers numbers(2);
-  for (int64_t n : {131072, 131073, 400000}) {
-    for (DType dtype : {DType::float32, DType::int64, DType::uint16}) {
-      const Values x = with_specials(numbers.integers(n, 0, 50000), dtype);
+// Orders that divide badly, and lengths around those from which another method is used.
+Values pattern(int which, int64_t n, int64_t low, int64_t high) {
+  Numbers numbers(static_cast<uint64_t>(which) + 2);
+  Values x = numbers.integers(n, low, high);
+  switch (which) {
+    case 1:  // few values
+      for (double &v : x) v = std::floor(v / static_cast<double>(high) * 3);
+      break;
+    case 2:
+      std::sort(x.begin(), x.end());
+      break;
+    case 3:
+      std::sort(x.rbegin(), x.rend());
+      break;
+    case 4:  // up and down again
+      std::sort(x.begin(), x.begin() + n / 2);
+      std::sort(x.rbegin(), x.rbegin() + n / 2);
+      break;
+    case 5:  // mostly one value, and it is the largest
+      for (size_t i = 0; i < x.size(); i++) x[i] = i % 7 ? static_cast<double>(high) : x[i];
+      break;
+    case 6:
+      std::fill(x.begin(), x.end(), static_cast<double>(high));
+      break;
+    default:
+      break;
+  }
+  return x;
+}
+
+void test_lengths() {
+  for (DType dtype : {DType::float32, DType::int64, DType::uint8, DType::bfloat16}) {
+    for (int64_t n = 1; n < 600; n += n < 70 ? 1 : 37) {
+      const Values x = with_specials(pattern(static_cast<int>(n % 7), n, 0, 100), dtype);
       check_sorts(dtype, {n}, 0, x, Arrangement::row_major);
       check_partition(dtype, {n}, 0, n / 3, x, Arrangement::row_major);
-      check_arg_reduce(dtype, {n}, 0, numbers.integers(n, 0, 50000), Arrangement::row_major);
     }
   }
+}
+
+void test_long() {
+  for (DType dtype : all_dtypes) {
+    const bool is_wide = itemsize(dtype) >= 4;
+    const double high = dtype == DType::bool_ ? 1 : itemsize(dtype) == 1 ? 100 : is_wide ? 50000 : 2000;
+    for (int which = 0; which < 7; which++) {
+      const int64_t n = is_wide && which < 2 ? 200'003 : 65'536 + which - 1;
+      const Values x = with_specials(pattern(which, n, 0, static_cast<int64_t>(high)), dtype);
+      check_sorts(dtype, {n}, 0, x, Arrangement::row_major);
+      if (dtype == DType::bool_) continue;
+      for (int64_t kth : {int64_t{0}, n / 3, n - 1}) check_partition(dtype, {n}, 0, kth, x, Arrangement::row_major);
+      check_arg_reduce(dtype, {n}, 0, x, Arrangement::row_major);
+    }
+  }
+}
+
+// Keys of 64 bits are sorted by their higher halves first: none, some and all of these are equal here.
+void test_halves() {
+  Numbers numbers(7);
+  for (DType dtype : {DType::int64, DType::uint64, DType::float64}) {
+    for (int64_t n : {300, 140'000}) {
+      for (const auto &[high, low] :
+           {std::pair<int64_t, int64_t>{1 << 20, 1 << 30}, {40, 1 << 30}, {1, 1 << 20}, {3, 5}}) {
+        Values x(static_cast<size_t>(n));
+        for (double &v : x)
+          v = static_cast<double>(numbers.integer(0, high)) * 0x1p32 + static_cast<double>(numbers.integer(0, low));
+        if (dtype != DType::uint64)
+          for (size_t i = 0; i < x.size(); i += 3) x[i] = -x[i];
+        check_sorts(dtype, {n}, 0, x, Arrangement::row_major);
+        check_partition(dtype, {n}, 0, n / 2, x, Arrangement::row_major);
+      }
+    }
+  }
+}
+
+void test_extremes() {
+  const std::vector<int64_t> x = {5, INT64_MAX, INT64_MIN, -1, 0, INT64_MAX, INT64_MIN + 1};
+  const Array in(DType::int64, {7}), out(DType::int64, {7}), order(DType::uint32, {7});
+  std::memcpy(in.tensor.data, x.data(), 56);
+  call(sort, Attrs().put(0), {&in}, out);
+  call(argsort, Attrs().put(0), {&in}, order);
+  std::vector<int64_t> sorted = x;
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(std::memcmp(out.tensor.data, sorted.data(), 56) == 0);
+  CHECK((order.values() == Values{2, 6, 3, 4, 0, 1, 5}));
+  // Every NaN, whatever its sign and payload, comes last, and -0 before +0.
+  const uint32_t bits[] = {0xffc00001, 0x00000000, 0x7f800001, 0x80000000,
+                           0x7f800000, 0xff800000, 0x00000001, 0x80000001};
+  const Array floats(DType::float32, {8}), result(DType::float32, {8});
+  std::memcpy(floats.tensor.data, bits, sizeof bits);
+  call(sort, Attrs().put(0), {&floats}, result);
+  const auto *y = reinterpret_cast<const uint32_t *>(result.tensor.data);
+  const uint32_t expected[] = {0xff800000, 0x80000001, 0x80000000, 0x00000000, 0x00000001, 0x7f800000};
+  CHECK(std::memcmp(y, expected, sizeof expected) == 0);
+  CHECK(std::isnan(std::bit_cast<float>(y[6])) && std::isnan(std::bit_cast<float>(y[7])));
+}
+
+void test_threads() {
+  const int before = num_threads();
+  Numbers numbers(8);
+  const int64_t n = 300'000;
+  for (DType dtype : {DType::float32, DType::float64, DType::uint16}) {
+    const Array in(dtype, {n}, with_specials(numbers.integers(n, 0, 60000), dtype));
+    Values first, first_order;
+    for (int threads : {0, 1, 2, 8}) {
+      set_num_threads(threads);
+      const Array sorted(dtype, {n}), order(DType::uint32, {n});
+      call(sort, Attrs().put(0), {&in}, sorted);
+      call(argsort, Attrs().put(0), {&in}, order);
+      if (threads == 0) first = sorted.values(), first_order = order.values();
+      CHECK(same(sorted.values(), first) && order.values() == first_order);
+    }
+  }
+  set_num_threads(before);
 }
 
 void test_complex() {
@@ -156,6 +259,21 @@ void test_searchsorted() {
       }
     }
   }
+  // Several groups, and vectors shorter than a step.
+  for (int64_t n : {1, 2, 3, 1000}) {
+    Values sorted = numbers.integers(n, 0, 500), values = numbers.integers(3001, -5, 505);
+    std::sort(sorted.begin(), sorted.end());
+    const Array a(DType::int32, {n}, sorted), v(DType::int32, {3001}, values), out(DType::uint32, {3001});
+    for (bool right : {false, true}) {
+      call(searchsorted, Attrs().put(right), {&a, &v}, out);
+      const Values found = out.values();
+      for (size_t i = 0; i < found.size(); i++) {
+        const auto at = right ? std::upper_bound(sorted.begin(), sorted.end(), values[i])
+                              : std::lower_bound(sorted.begin(), sorted.end(), values[i]);
+        CHECK(found[i] == static_cast<double>(at - sorted.begin()));
+      }
+    }
+  }
   const Array none(DType::float32, {0}), v(DType::float32, {1}, {2}), out(DType::uint32, {1});
   call(searchsorted, Attrs().put(false), {&none, &v}, out);
   CHECK(out.values()[0] == 0);
@@ -175,7 +293,11 @@ void test_empty() {
 
 int main() {
   test_all_dtypes();
+  test_lengths();
   test_long();
+  test_halves();
+  test_extremes();
+  test_threads();
   test_complex();
   test_searchsorted();
   test_empty();

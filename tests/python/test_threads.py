@@ -160,6 +160,62 @@ def test_failures_reach_everyone_who_asks():
     assert (x + 1).tolist() == [1, 1]
 
 
+_RESULTS = """
+import hashlib, sys
+import numpy as np
+import pymx as mx
+rng = np.random.default_rng(0)
+x = mx.array(rng.standard_normal((300, 1001), np.float32))
+v = mx.array(rng.standard_normal(300_000, np.float32))
+rows = mx.array(rng.integers(0, 300, 5000, np.int32))
+results = [
+    mx.exp(x) * x + 1, x.sum(), x.sum(axis=0), x.sum(axis=1), mx.softmax(x, axis=-1), x.T @ x, mx.var(v), mx.cumsum(v),
+    mx.sort(v), mx.argsort(v), mx.partition(v, 1000)[1000], mx.sort(x, axis=0), mx.take(x, rows, axis=0),
+    x.at[rows].add(x[rows]), mx.searchsorted(mx.sort(v), v), mx.sort((v * 1000).astype(mx.int16)),
+]
+mx.eval(*results)
+print(mx.num_threads(), hashlib.sha256(b"".join(np.array(r).tobytes() for r in results)).hexdigest())
+"""
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    hashes = set()
+    for n in ["0", "1", "2", "8"]:
+        env = os.environ | {"MX_NUM_THREADS": n}
+        out = subprocess.run(
+            [sys.executable, "-c", _RESULTS], capture_output=True, text=True, timeout=120, env=env, check=True
+        )
+        count, digest = out.stdout.split()
+        assert count == n
+        hashes.add(digest)
+    assert len(hashes) == 1
+
+
+def test_two_threads_evaluate_while_the_number_of_threads_changes():
+    before = mx.num_threads()
+    a = mx.array(np.random.default_rng(1).standard_normal((400, 500), np.float32))
+    expected = mx.sort(mx.exp(a) + a.sum(axis=1, keepdims=True), axis=1)
+    mx.eval(expected)
+    done = []
+
+    def compute():
+        for _ in range(30):
+            y = mx.sort(mx.exp(a) + a.sum(axis=1, keepdims=True), axis=1)
+            assert mx.array_equal(y, expected).item()
+        done.append(True)
+
+    def resize():
+        while len(done) < 2:
+            for n in (0, 1, 2, 4):
+                mx.set_num_threads(n)
+                time.sleep(0.001)
+
+    try:
+        run_threads([compute, compute, resize])
+    finally:
+        mx.set_num_threads(before)
+
+
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_any_number_of_threads(n):
     before = mx.num_threads()

@@ -16,7 +16,7 @@ void arange(const KernelCall &call) {
   visit(out.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     T *to = reinterpret_cast<T *>(out.data);
-    parallel_for(n, grain(1), [&](int64_t begin, int64_t end) {
+    parallel_for(n, Cost{1}, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         if constexpr (std::is_integral_v<T>) {
           to[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(step));

@@ -85,7 +85,7 @@ void run(const Tensor &in, uint32_t *out, int64_t axis, bool is_max) {
     width = rest.back();
     rest.pop_back(), strides.pop_back();
   }
-  parallel_for(product(rest), grain(static_cast<double>(n * width) + 5), [&](int64_t begin, int64_t end) {
+  parallel_for(product(rest), Cost{static_cast<double>(n * width) + 5}, [&](int64_t begin, int64_t end) {
     Walker<1> walker(rest);
     walker.operand(0, strides);
     walker.seek(begin);

@@ -179,7 +179,7 @@ void run_floats(Attention a) {
   const int64_t keys_per_block = std::min(a.keys, per_block <= 4 ? 4 * key_block : key_block);
   const double cost = 200 + static_cast<double>(per_block * a.keys * (a.depth + a.value_depth)) / 30;
   const int64_t units = a.batch * a.kv_heads * blocks;
-  parallel_for(units, balanced_grain(units, cost), [&](int64_t begin, int64_t end) {
+  parallel_for(units, Cost{cost}, [&](int64_t begin, int64_t end) {
     Space space(a, per_block, keys_per_block);
     for (int64_t u = begin; u < end; u++) {
       const int64_t first = u % blocks * per_block, head = u / blocks;
@@ -233,7 +233,7 @@ void run_doubles(Attention a) {
     a.mask_strides = broadcast_strides(*a.mask, Dims{a.batch, a.heads, a.queries, a.keys});
   }
   const double cost = static_cast<double>(a.keys * (a.depth + a.value_depth));
-  parallel_for(a.batch * a.heads * a.queries, grain(cost), [&](int64_t begin, int64_t end) {
+  parallel_for(a.batch * a.heads * a.queries, Cost{cost}, [&](int64_t begin, int64_t end) {
     const Ref<Buffer> scores = allocate(static_cast<size_t>(a.keys) * sizeof(double));
     for (int64_t i = begin; i < end; i++) {
       run_double_row(a, q.as<double>(), k.as<double>(), v.as<double>(), i, reinterpret_cast<double *>(scores->data()));

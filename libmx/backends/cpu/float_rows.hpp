@@ -85,19 +85,13 @@ double sum_pieces(int64_t length, F &&f) {
 // The largest of a row, NaN if there is one.
 float max_of_row(const float *x, int64_t length);
 
-// How many of n items make a range: several ranges per thread, so that threads end together, of 20 to 100 us each.
-inline int64_t balanced_grain(int64_t n, double ns_per_item) noexcept {
-  const int64_t longest = grain(ns_per_item), shortest = (longest + 4) / 5, ranges = 4 * std::max(1, num_threads());
-  return std::clamp((n + ranges - 1) / ranges, shortest, longest);
-}
-
 // Calls f(begin, end) for ranges of rows: in parallel, or one by one if each row is long enough to be parallel itself.
 template <class F>
 void for_rows(int64_t n_rows, int64_t length, double ns_per_element, F &&f) {
   if (length > 4 * piece_length) {
     for (int64_t i = 0; i < n_rows; i++) f(i, i + 1);
   } else {
-    parallel_for(n_rows, balanced_grain(n_rows, 20 + static_cast<double>(length) * ns_per_element), f);
+    parallel_for(n_rows, Cost{20 + static_cast<double>(length) * ns_per_element}, f);
   }
 }
 

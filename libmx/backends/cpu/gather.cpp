@@ -25,7 +25,7 @@ void gather_line(char *out, const char *in, int64_t step, int64_t n) {
 template <class T>
 void gather_elements(char *out_data, const char *in, const SliceOffsets &offsets) {
   T *out = reinterpret_cast<T *>(out_data);
-  parallel_for(offsets.size(), grain(1.5), [&](int64_t begin, int64_t end) {
+  parallel_for(offsets.size(), Cost{1.5}, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) out[i] = *reinterpret_cast<const T *>(in + offsets.data()[i]);
   });
 }
@@ -35,7 +35,7 @@ void gather_slices(char *out, const char *in, const SliceOffsets &offsets, const
   constexpr int64_t size = sizeof(T);
   const int64_t per_slice = product(lines.outer);
   const double cost = 5 + static_cast<double>(lines.n * size) / 8;
-  parallel_for(offsets.size() * per_slice, grain(cost), [&](int64_t begin, int64_t end) {
+  parallel_for(offsets.size() * per_slice, Cost{cost}, [&](int64_t begin, int64_t end) {
     Walker<1> walker(lines.outer);
     walker.operand(0, lines.b);
     walker.seek(begin % per_slice);
@@ -95,7 +95,7 @@ void gather_axis(const KernelCall &call) {
   outer.pop_back();
   visit_size(size, [&](auto type) {
     using T = typename decltype(type)::type;
-    parallel_for(product(outer), grain(5 + static_cast<double>(length) * 1.5), [&](int64_t begin, int64_t end) {
+    parallel_for(product(outer), Cost{5 + static_cast<double>(length) * 1.5}, [&](int64_t begin, int64_t end) {
       Walker<2> walker(outer);
       walker.operand(0, from);
       walker.operand(1, at);

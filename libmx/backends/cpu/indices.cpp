@@ -20,7 +20,7 @@ SliceOffsets::SliceOffsets(const Tensor &x, std::span<const Tensor> indices, std
     index.strides = broadcast_strides(index, shape);
     index.shape = wanted;
     const RowMajor rows(index, DType::int64);
-    parallel_for(size_, grain(1.5), [&](int64_t begin, int64_t end) {
+    parallel_for(size_, Cost{1.5}, [&](int64_t begin, int64_t end) {
       const int64_t *at = rows.as<int64_t>();
       for (int64_t i = begin; i < end; i++) {
         const int64_t wrapped = at[i] < 0 ? at[i] + n : at[i];

@@ -31,7 +31,7 @@ void masked_scatter(const KernelCall &call) {
   int64_t sum = 0;
   for (int64_t &count : first) sum += std::exchange(count, sum);
   const double cost = static_cast<double>(piece) * (1 + static_cast<double>(block * size) / 8);
-  parallel_for(pieces, grain(cost), [&](int64_t begin, int64_t end) {
+  parallel_for(pieces, Cost{cost}, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; p++) {
       int64_t next = first[static_cast<size_t>(p)], work = 0;
       for (int64_t i = p * piece; i < std::min(n, (p + 1) * piece) && next < available; i++) {

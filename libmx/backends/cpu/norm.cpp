@@ -70,7 +70,7 @@ void normalize(const KernelCall &call, bool centred, double eps, const Tensor *w
   if (dtype == DType::float64) {
     const RowMajor x(in);
     double *to = reinterpret_cast<double *>(out.data);
-    return parallel_for(size_of(in) / length, grain(static_cast<double>(length) * 2), [&](int64_t begin, int64_t end) {
+    return parallel_for(size_of(in) / length, Cost{static_cast<double>(length) * 2}, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         const int64_t at = i * length;
         normalize_row(to + at, x.as<double>() + at, length, centred, eps, w.as<double>(), b.as<double>());

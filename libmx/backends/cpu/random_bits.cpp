@@ -40,7 +40,7 @@ void random_bits(const KernelCall &call) {
   const int64_t bytes = size_of(out) * itemsize(out.dtype) / n_keys, half = ((bytes + 3) / 4 + 1) / 2;
   // One key with much to draw is split; many keys are dealt out.
   const int64_t block = std::min<int64_t>(half, 1 << 14), blocks = (half + block - 1) / block;
-  parallel_for(n_keys * blocks, grain(static_cast<double>(block) * 6), [&](int64_t begin, int64_t end) {
+  parallel_for(n_keys * blocks, Cost{static_cast<double>(block) * 6}, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
       const int64_t key = i / blocks, at = i % blocks * block;
       draw(out.data + key * bytes, bytes, keys.as<uint32_t>() + 2 * key, at, std::min(half, at + block));

@@ -106,7 +106,7 @@ void run(const Rotation &r, const Source &s, T *out) {
   const bool shared = r.offsets.size() <= 1;  // the batches then share their angles
   const int64_t groups = shared ? 1 : s.batch, batches = shared ? s.batch : 1;
   const double cost = static_cast<double>(r.half) * 30 + static_cast<double>(batches * s.middle * s.depth);
-  parallel_for(groups * s.positions, grain(cost), [&](int64_t begin, int64_t end) {
+  parallel_for(groups * s.positions, Cost{cost}, [&](int64_t begin, int64_t end) {
     FloatScratch angle(2 * r.half), scratch(2 * r.half);
     for (int64_t i = begin; i < end; i++) {
       const int64_t group = i / s.positions, position = i % s.positions;

@@ -106,7 +106,7 @@ void scan_columns(const Scan &s, T *out, const T *in) {
   constexpr int64_t block = 256;
   const Combine combine;
   const int64_t blocks = (s.inner + block - 1) / block;
-  parallel_for(s.outer * blocks, grain(static_cast<double>(s.n * std::min(block, s.inner))),
+  parallel_for(s.outer * blocks, Cost{static_cast<double>(s.n * std::min(block, s.inner))},
                [&](int64_t begin, int64_t end) {
                  Wide<T> carry[block];
                  for (int64_t u = begin; u < end; u++) {
@@ -134,7 +134,7 @@ void run(const Scan &s, char *out_data, const char *in_data) {
     for (int64_t i = 0; i < s.outer; i++) scan_long_line<T, Combine>(s, out + i * s.n, in + i * s.n);
     return;
   }
-  parallel_for(s.outer, grain(static_cast<double>(s.n) + 5), [&](int64_t begin, int64_t end) {
+  parallel_for(s.outer, Cost{static_cast<double>(s.n) + 5}, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
       scan_piece<T, Combine>(s, out + i * s.n, in + i * s.n, s.n, identity<Wide<T>>(s.kind));
     }

@@ -102,7 +102,7 @@ void scatter_axis(const KernelCall &call) {
   const int64_t rest_axis = static_cast<int64_t>(axis);
   const Dims rest = without(shape, rest_axis);
   const UpdateLine update = update_line(out.dtype, mode);
-  parallel_for(product(rest), grain(5 + static_cast<double>(count) * 4), [&](int64_t begin, int64_t end) {
+  parallel_for(product(rest), Cost{5 + static_cast<double>(count) * 4}, [&](int64_t begin, int64_t end) {
     Walker<3> walker(rest);
     walker.operand(0, without(out.strides, rest_axis));
     walker.operand(1, without(at, rest_axis));

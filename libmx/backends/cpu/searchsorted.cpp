@@ -7,17 +7,28 @@
 namespace mx::cpu {
 namespace {
 
+// So many searches go in step: none depends on another, so the memory that they wait for comes at the same time.
+constexpr int64_t group = 16;
+
+// The positions of `count` keys, at most a group. All ranges are halved at once, whatever the keys say.
 template <class T>
-uint32_t position_of(const Tensor &sorted, KeyOf<T> key, bool right) {
-  int64_t low = 0, n = sorted.shape[0];
-  while (n > 0) {
+void search(const Tensor &sorted, const KeyOf<T> *keys, int64_t count, bool right, uint32_t *out) {
+  const char *const data = sorted.data;
+  const int64_t stride = sorted.strides[0], length = sorted.shape[0];
+  const KeyOf<T> equal = right ? 1 : 0;
+  // probe < key, or probe <= key, without a branch
+  const auto is_behind = [&](int64_t at, KeyOf<T> key) {
+    const KeyOf<T> probe = order_key(*reinterpret_cast<const T *>(data + at * stride));
+    return (probe < key) | ((probe == key) & (equal != 0));
+  };
+  int64_t low[group] = {};
+  int64_t n = length;
+  for (; n > 1; n -= n / 2) {
     const int64_t half = n / 2;
-    const KeyOf<T> probe = order_key(*reinterpret_cast<const T *>(sorted.data + (low + half) * sorted.strides[0]));
-    const bool behind = right ? probe <= key : probe < key;
-    low += behind ? half + 1 : 0;
-    n = behind ? n - half - 1 : half;
+    for (int64_t k = 0; k < count; k++) low[k] += is_behind(low[k] + half - 1, keys[k]) ? half : 0;
   }
-  return static_cast<uint32_t>(low);
+  for (int64_t k = 0; k < count; k++)
+    out[k] = static_cast<uint32_t>(low[k] + (n == 1 && is_behind(low[k], keys[k]) ? 1 : 0));
 }
 
 }  // namespace
@@ -27,14 +38,19 @@ void searchsorted(const KernelCall &call) {
   const bool right = attrs.boolean();
   const Tensor &sorted = call.inputs[0], &values = call.inputs[1];
   uint32_t *out = reinterpret_cast<uint32_t *>(call.outputs[0].data);
+  const double steps = static_cast<double>(std::bit_width(static_cast<uint64_t>(sorted.shape[0])));
   visit(values.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    parallel_for(size_of(values), grain(100), [&](int64_t begin, int64_t end) {
+    parallel_for(size_of(values), Cost{5 + 2 * steps}, [&](int64_t begin, int64_t end) {
       Walker<1> walker(values.shape);
       walker.operand(0, values.strides);
       walker.seek(begin);
-      for (int64_t i = begin; i < end; i++, walker.next()) {
-        out[i] = position_of<T>(sorted, order_key(*reinterpret_cast<const T *>(values.data + walker.offset[0])), right);
+      for (int64_t i = begin; i < end; i += group) {
+        const int64_t count = std::min(group, end - i);
+        KeyOf<T> keys[group];
+        for (int64_t k = 0; k < count; k++, walker.next())
+          keys[k] = order_key(*reinterpret_cast<const T *>(values.data + walker.offset[0]));
+        search<T>(sorted, keys, count, right, out + i);
       }
     });
   });

@@ -40,7 +40,7 @@ void slice_update(const KernelCall &call) {
   const UpdateLine line = update_line(part.dtype, mode);
   const int64_t block = std::min<int64_t>(lines.n, 1 << 15), blocks = (lines.n + block - 1) / block;
   const int64_t pieces = product(lines.outer) * blocks;
-  parallel_for(pieces, grain(5 + static_cast<double>(block)), [&](int64_t begin, int64_t end) {
+  parallel_for(pieces, Cost{5 + static_cast<double>(block)}, [&](int64_t begin, int64_t end) {
     Walker<2> walker(lines.outer);
     walker.operand(0, lines.a);
     walker.operand(1, lines.b);

@@ -51,7 +51,7 @@ void for_double_rows(const Tensor &in, F &&f) {
   const int64_t length = in.shape.empty() ? 1 : in.shape.back();
   if (size_of(in) == 0) return;
   const RowMajor x(in);
-  parallel_for(size_of(in) / length, grain(static_cast<double>(length) * 8), [&](int64_t begin, int64_t end) {
+  parallel_for(size_of(in) / length, Cost{static_cast<double>(length) * 8}, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) f(x.as<double>() + i * length, i, length);
   });
 }

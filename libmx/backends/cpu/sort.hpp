@@ -1,30 +1,34 @@
-// Sorting items of unsigned order: integers, or keys with the index they came from. Equal integers cannot be told apart
-// and indices make all other items differ, so every method gives the one result, which is stable.
+// Sorting integer keys, each dtype's own business being left to sort.cpp. Equal keys cannot be told apart, so every
+// method gives the one result.
 #pragma once
 #include <cstdint>
 
 namespace mx::cpu {
 
-struct IndexedKey {
-  uint64_t key;
-  uint32_t index;
-  friend bool operator<(const IndexedKey &a, const IndexedKey &b) noexcept {
-    return a.key < b.key || (a.key == b.key && a.index < b.index);
-  }
-};
+// Sorts keys[0, n). In parallel if n is large and the caller is not.
+void sort_keys(int32_t *keys, int64_t n);
+void sort_keys(int64_t *keys, int64_t n);
 
-// Sorts items[0, n); scratch has n items too. `key_bytes` tells how many high bytes of an integer item are the key: the
-// lower ones hold the index and are in order already. In parallel if n is large and the caller is not.
-template <class Item>
-void sort_items(Item *items, Item *scratch, int64_t n, int key_bytes);
+// Puts the key of rank kth in its place, no larger one before it and no smaller one behind it.
+void select_key(int32_t *keys, int64_t n, int64_t kth);
+void select_key(int64_t *keys, int64_t n, int64_t kth);
 
-extern template void sort_items(uint8_t *, uint8_t *, int64_t, int);
-extern template void sort_items(uint16_t *, uint16_t *, int64_t, int);
-extern template void sort_items(uint32_t *, uint32_t *, int64_t, int);
-extern template void sort_items(uint64_t *, uint64_t *, int64_t, int);
-extern template void sort_items(IndexedKey *, IndexedKey *, int64_t, int);
+// Bits of floating-point numbers as keys of the same order, -0 before +0, every NaN the largest key; and back. The two
+// may be the same memory.
+void keys_from_floats(int32_t *keys, const int32_t *bits, int64_t n) noexcept;
+void keys_from_floats(int64_t *keys, const int64_t *bits, int64_t n) noexcept;
+void floats_from_keys(int32_t *bits, const int32_t *keys, int64_t n) noexcept;
+void floats_from_keys(int64_t *bits, const int64_t *keys, int64_t n) noexcept;
 
-// Lines up to this length are sorted by one thread.
-constexpr int64_t sort_chunk = 1 << 17;
+// Sorts keys of 8 or 16 bits by counting how often each value occurs; out may be in.
+void sort_by_counting(uint8_t *out, const uint8_t *in, int64_t n);
+void sort_by_counting(uint16_t *out, const uint16_t *in, int64_t n);
+
+// Without vectors: by radix, least significant digit first.
+void radix_sort(int32_t *keys, int64_t n);
+void radix_sort(int64_t *keys, int64_t n);
+
+// Keys from which on it pays to sort them by several threads.
+constexpr int64_t long_line = 1 << 16;
 
 }  // namespace mx::cpu

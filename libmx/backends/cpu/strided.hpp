@@ -1,4 +1,4 @@
-// Walking strided operands together, and the sizes of parallel pieces. Relies on base/small_vector.hpp and kernel.hpp.
+// Walking strided operands together. Relies on base/small_vector.hpp and kernel.hpp.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -8,11 +8,6 @@
 #include "runtime/pool.hpp"
 
 namespace mx::cpu {
-
-// How many items make a piece of about 100 us, given what one item costs.
-inline int64_t grain(double ns_per_item) noexcept {
-  return std::max<int64_t>(1, static_cast<int64_t>(100e3 / std::max(ns_per_item, 0.01)));
-}
 
 inline int64_t product(std::span<const int64_t> shape) noexcept {
   int64_t n = 1;

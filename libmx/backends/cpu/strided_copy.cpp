@@ -200,7 +200,7 @@ void run(std::span<const int64_t> shape, Line line, int64_t dst_size, int64_t sr
   }
   const double piece_bytes =
       static_cast<double>(std::min(plan.row_block, plan.row.n) * std::min(plan.line_block, plan.line.n) * dst_size);
-  parallel_for(product(counts), grain(4 + piece_bytes / 8), [&](int64_t begin, int64_t end) {
+  parallel_for(product(counts), Cost{4 + piece_bytes / 8}, [&](int64_t begin, int64_t end) {
     Walker<2> walker(counts);
     walker.operand(0, dst_steps);
     walker.operand(1, src_steps);
