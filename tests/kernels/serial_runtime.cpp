@@ -29,6 +29,7 @@ Ref<Buffer> allocate(size_t bytes) { return Memory::make(bytes); }
 void set_num_threads(int) {}
 int num_threads() noexcept { return 4; }
 void check_cancel() {}
+int64_t grain_for(int64_t n, Cost) noexcept { return n > 1 ? (n + 1) / 2 : 1; }
 
 void parallel_for_erased(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *context) {
   for (int64_t begin = 0; begin < n; begin += grain) body(context, begin, n - begin < grain ? n : begin + grain);
