@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "backends/cpu/element.hpp"
+#include "backends/cpu/loop/kernel.hpp"
 #include "backends/cpu/strided.hpp"
 #include "base/status.hpp"
 
@@ -156,9 +157,11 @@ Plan make_plan(Axes axes, int64_t dst_size) {
 
 // A tile by way of a small buffer: the source is read along its fast dimension and the destination written along its
 // own, so neither touches many cache lines at a time, which would fall on few cache sets where strides are powers of
-// two.
+// two. Elements of 32 bits are turned in registers, where nothing is to be converted.
 template <class T>
 void run_tile(const Plan &plan, Line line, char *dst, const char *src, int64_t rows, int64_t length) {
+  if (line == copy_line<uint32_t> && plan.row.src == sizeof(T) && plan.line.dst == sizeof(T))
+    return loop::backend().level->transpose[2](dst, plan.row.dst, src, plan.line.src, rows, length);
   constexpr int64_t pitch = tile_side + 1;
   T buffer[tile_side * pitch];
   for (int64_t l = 0; l < length; l++) {

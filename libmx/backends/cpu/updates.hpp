@@ -5,34 +5,15 @@
 
 namespace mx::cpu {
 
-struct Assign {
-  template <class T>
-  T operator()(T, T b) const noexcept {
-    return b;
-  }
-};
-
-// Calls f(combine) with the function object of the mode.
-template <class F>
-decltype(auto) visit_mode(ScatterMode mode, F &&f) {
-  switch (mode) {
-    case ScatterMode::add:
-      return f(Add());
-    case ScatterMode::multiply:
-      return f(Multiply());
-    case ScatterMode::maximum:
-      return f(Maximum());
-    case ScatterMode::minimum:
-      return f(Minimum());
-    default:
-      return f(Assign());
-  }
-}
-
-// Combines n elements of src into dst, in order. Strides in bytes.
+// Combines n elements of src into dst, in order. Strides in bytes; the two do not overlap.
 using UpdateLine = void (*)(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, int64_t n);
 
+// One per instruction set level, by dtype and mode.
+struct UpdateTable {
+  UpdateLine line[n_dtypes][5];
+};
+
 // The function for a dtype and mode; never null.
-UpdateLine update_line(DType dtype, ScatterMode mode);
+UpdateLine update_line(DType dtype, ScatterMode mode) noexcept;
 
 }  // namespace mx::cpu
