@@ -39,7 +39,8 @@ def test_special_values(name):
 def test_branch_cuts_follow_the_sign_of_zero(name):
     x = np.array([complex(a, b) for a in (-2.0, -0.5, 0.0, 0.5, 2.0) for b in (0.0, -0.0)], dtype=np.complex64)
     x = np.concatenate([x, x.imag + 1j * x.real]).astype(np.complex64)  # the cuts on the other axis
-    expected = parts(UNARY[name](x.astype(np.complex128)))
+    with np.errstate(all="ignore"):
+        expected = parts(UNARY[name](x.astype(np.complex128)))
     got = parts(np.array(getattr(mx, name)(mx.array(x))))
     np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
     large = np.abs(expected) > 1e-6
