@@ -153,7 +153,7 @@ ValueList split_equal(const Value &a, int64_t sections, int64_t axis, const Stre
          to_string(shape_of(a)).c_str(), static_cast<long long>(sections));
   ValueList out;
   const Dims place{static_cast<int64_t>(at)};
-  if (a.node->trace && n != 0) {  // follows the size of the axis
+  if (a.node->trace) {  // follows the size of the axis
     const Value parts = unflatten(a, static_cast<int64_t>(at), Dims{sections, -1}, s);
     for (int64_t i = 0; i < sections; i++)
       out.push_back(squeeze(slice_axis(parts, at, i, i + 1, 1, s), List(place), s));
@@ -231,19 +231,14 @@ Value tile(const Value &a, List reps, const StreamRef &s) {
 }
 
 Value roll(const Value &a, List shifts, const Axes &axes, const StreamRef &s) {
-  const auto roll_axis = [&](const Value &x, int64_t shift, size_t at) {
-    const int64_t n = shape_of(x)[at];
-    const int64_t by = n == 0 ? 0 : (shift % n + n) % n;
-    if (by == 0) return x;
-    const Value parts[] = {slice_axis(x, at, -by, to_end, 1, s), slice_axis(x, at, 0, -by, 1, s)};
-    return concatenate(parts, static_cast<int64_t>(at), s);
+  const auto rolled = [&](const Value &x, int64_t shift, int64_t at) {
+    return shift == 0 ? x : make(OpCode::roll, Attrs().put(shift).put(at), {x}, s);
   };
   if (!axes) {
     int64_t total = 0;
     for (int64_t shift : shifts)
       total = static_cast<int64_t>(static_cast<uint64_t>(total) + static_cast<uint64_t>(shift));
-    const Value rolled = roll_axis(flatten(a, 0, -1, s), total, 0);
-    return rank_of(a) == 1 ? rolled : reshape(rolled, shape_of(a), s);
+    return rolled(a, total, -1);
   }
   if (shifts.size() != axes->size() && shifts.size() != 1 && axes->size() != 1)
     fail(MX_ERROR_INVALID_ARGUMENT, "roll: %zu shifts for %zu axes", shifts.size(), axes->size());
@@ -251,7 +246,7 @@ Value roll(const Value &a, List shifts, const Axes &axes, const StreamRef &s) {
   Value x = a;
   for (size_t i = 0; i < std::max(shifts.size(), axes->size()); i++) {
     const int64_t axis = (*axes)[axes->size() == 1 ? 0 : i];
-    x = roll_axis(x, shifts[shifts.size() == 1 ? 0 : i], axis_at(axis, rank_of(a), "roll"));
+    x = rolled(x, shifts[shifts.size() == 1 ? 0 : i], normalize_axis(axis, rank_of(a), "roll"));
   }
   return x;
 }

@@ -104,6 +104,14 @@ void infer_searchsorted(const Attrs &, Specs in, Outs &out) {
   put_spec(out, DType::uint32, in[1]->shape, "searchsorted");
 }
 
+void infer_roll(const Attrs &attrs, Specs in, Outs &out) {
+  need_inputs(in, 1, 1, "roll");
+  AttrReader reader(attrs);
+  reader.integer();
+  if (const int64_t axis = reader.integer(); axis != -1) axis_of(axis, *in[0], "roll");
+  out.push_back(*in[0]);
+}
+
 void infer_concatenate(const Attrs &attrs, Specs in, Outs &out) {
   need_inputs(in, 1, static_cast<size_t>(-1), "concatenate");
   need_same_dtype(in, 0, "concatenate");

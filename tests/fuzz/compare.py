@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from draw import resized
 from graph import Graph
 from ops import OPS
 from oracle import difference
@@ -22,7 +23,7 @@ from values import FLOATS, canonical, name_of, to_mx, to_numpy, wide
 import pymx as mx
 
 # Ops whose float results depend on an order of additions.
-ORDERED_SUMS = {"sum", "mean", "var", "prod", "matmul", "addmm", "softmax", "logsumexp"}
+ORDERED_SUMS = {"sum", "mean", "var", "prod", "matmul", "addmm", "softmax", "logsumexp", "rms_norm", "layer_norm"}
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,35 @@ def _compiled(shapeless: bool, relaid: bool = False) -> Callable[[Graph], list[m
     return way
 
 
+def _resized(graph: Graph) -> Failure | None:
+    """A shapeless function, traced on the graph's own leaves, on those of another graph: eager evaluation's results, or
+    an error where that has one."""
+    f = mx.compile(graph.function(graph.outputs), shapeless=True)
+    mx.eval(f(*(leaf.array() for leaf in graph.leaves)))
+    other = resized(graph)
+    try:
+        eager: Eager | None = Eager(other)
+    except (ValueError, IndexError, TypeError):
+        eager = None
+    try:
+        found = f(*(leaf.array() for leaf in other.leaves))
+        mx.eval(found)
+    except (ValueError, IndexError) as error:
+        # max and the like refuse to reduce nothing, and a logsumexp that was traced over something contains a max. What
+        # is assigned by index arrays is stretched to the shape that the trace saw.
+        frozen = "nothing to reduce" in str(error) or any(step.op == "at_add" for step in graph.steps)
+        if eager is None or frozen:
+            return None
+        return Failure("resized", graph.outputs[0], f"{type(error).__name__}: {error}")
+    if eager is None or f.cache_info().traces != 1:  # a size that the trace has frozen
+        return None
+    for number, x in zip(other.outputs, found, strict=True):
+        text = _differs(eager, number, x)
+        if text:
+            return Failure("resized", number, text)
+    return None
+
+
 def _consumed(graph: Graph) -> list[mx.array]:
     """A hit whose arguments nobody else holds: outputs may take over their memory."""
     f = mx.compile(graph.function((*graph.outputs, *graph.kept)))
@@ -146,7 +176,7 @@ def _consumed(graph: Graph) -> list[mx.array]:
     return found
 
 
-WAYS: dict[str, Callable[[Graph], list[mx.array]]] = {
+WAYS: dict[str, Callable[[Graph], list[mx.array]] | None] = {
     "fused": _fused,
     "alone": _alone,
     "serial": _serial,
@@ -154,16 +184,23 @@ WAYS: dict[str, Callable[[Graph], list[mx.array]]] = {
     "consumed": _consumed,
     "relaid": _compiled(False, relaid=True),
     "shapeless": _compiled(True),
+    "resized": None,
 }
 
 
-def check(graph: Graph, ways: dict[str, Callable[[Graph], list[mx.array]]] | None = None) -> Failure | None:
+def check(graph: Graph, ways: dict[str, Callable[[Graph], list[mx.array]] | None] | None = None) -> Failure | None:
     """The first difference, or None."""
     eager = Eager(graph)
     failure = eager.judge()
     if failure:
         return failure
+    if ways is None or "resized" in ways:
+        failure = _resized(graph)
+        if failure:
+            return failure
     for name, way in (WAYS if ways is None else ways).items():
+        if way is None:
+            continue
         try:
             found = way(graph)
         except Exception as error:

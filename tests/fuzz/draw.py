@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from graph import Graph, Leaf, Step, possible_layouts
-from ops import OPS, Pool
+from ops import OPS
+from patterns import draw_pattern
+from pool import Pool
 from values import ALL, FLOATS, name_of
 
 import pymx as mx
@@ -51,23 +54,32 @@ def draw(seed: int) -> Graph:
     steps: list[Step] = []
     wanted = int(rng.integers(2, 16)) if rng.random() < 0.9 else int(rng.integers(30, 90))
     for _ in range(5 * wanted):
-        if len(steps) == wanted:
+        if len(steps) >= wanted:
             break
-        name = str(rng.choice(_NAMES, p=_CHANCES))
-        step = OPS[name].draw(pool, name)
-        if step is None:
-            continue
-        found = Graph((), (*steps, step), ())
-        try:
-            value = found.step_function(len(steps))(*(values[i] for i in step.inputs))
-        except _STATIC:
-            continue
-        if value.size > most or value.ndim > 6:
-            continue
-        steps.append(step)
-        values.append(value)
-        pool.specs.append((value.shape, name_of(value)))
+        for step in _next(pool, rng):
+            value = _try(step, values)
+            if value is None or value.size > most or value.ndim > 6:
+                break
+            steps.append(step)
+            values.append(value)
+            pool.specs.append((value.shape, name_of(value)))
     return _finish(rng, seed, leaves, steps)
+
+
+def _next(pool: Pool, rng: np.random.Generator) -> list[Step]:
+    if rng.random() < 0.05:
+        return draw_pattern(pool)
+    name = str(rng.choice(_NAMES, p=_CHANCES))
+    step = OPS[name].draw(pool, name)
+    return [] if step is None else [step]
+
+
+def _try(step: Step, values: list[mx.array]) -> mx.array | None:
+    """The lazy value; None where the op refuses its arguments."""
+    try:
+        return Graph((), (step,), ()).step_function(0)(*(values[i] for i in step.inputs))
+    except _STATIC:
+        return None
 
 
 def _finish(rng: np.random.Generator, seed: int, leaves: list[Leaf], steps: list[Step]) -> Graph:
@@ -83,6 +95,11 @@ def _finish(rng: np.random.Generator, seed: int, leaves: list[Leaf], steps: list
     return Graph(tuple(leaves), tuple(steps), tuple(outputs), kept, f"seed {seed}")
 
 
-def relaid(graph: Graph) -> list[mx.array]:
-    """The graph's inputs, row-major."""
-    return [mx.contiguous(leaf.array()) for leaf in graph.leaves]
+def resized(graph: Graph) -> Graph:
+    """The same steps on leaves of other sizes; equal ones stay equal, 1 stays 1."""
+    rng = np.random.default_rng(len(graph.steps) + len(graph.leaves))
+    sizes = {n: n if n == 1 else int(rng.choice([0, 1, 2, 3, 6, 9, 33])) for leaf in graph.leaves for n in leaf.shape}
+    leaves = [
+        replace(leaf, shape=tuple(sizes[n] for n in leaf.shape), layout="row", values=None) for leaf in graph.leaves
+    ]
+    return replace(graph, leaves=tuple(leaves), cache={})

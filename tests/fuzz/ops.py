@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import shapes
 from graph import Step
 from oracle import (
     Reference,
     _by_zero,
     averaged,
     cast,
+    complex_product,
     exact,
     function,
     log_added,
@@ -22,6 +24,7 @@ from oracle import (
     normalized,
     power,
     product,
+    row_norm,
     running,
     shaped,
     shift,
@@ -29,44 +32,12 @@ from oracle import (
     spread,
     summed,
 )
+from pool import Pool, Rng
 from values import ALL, FLOATS, INTEGERS, REAL
 
-Rng = np.random.Generator
 NUMBERS = (*INTEGERS, *FLOATS, "complex64")
 ORDERED = (*INTEGERS, *FLOATS)
 BITS = ("bool", *INTEGERS)
-
-
-class Pool:
-    """The values drawn so far, by their shapes and dtypes."""
-
-    def __init__(self, rng: Rng, most: int) -> None:
-        self.rng, self.most = rng, most
-        self.specs: list[tuple[tuple[int, ...], str]] = []
-
-    def pick(self, dtypes: tuple[str, ...], fits: Callable[[tuple[int, ...]], bool] = lambda s: True) -> int | None:
-        """A value, the later ones more often."""
-        found = [i for i, (shape, dtype) in enumerate(self.specs) if dtype in dtypes and fits(shape)]
-        if not found:
-            return None
-        return found[-1 - min(int(self.rng.exponential(4)), len(found) - 1)]
-
-    def shape(self, i: int) -> tuple[int, ...]:
-        return self.specs[i][0]
-
-    def dtype(self, i: int) -> str:
-        return self.specs[i][1]
-
-    def partner(self, i: int, dtypes: tuple[str, ...]) -> int | None:
-        """A value that broadcasts with another, mostly of its dtype."""
-        same = (self.dtype(i),) if self.rng.random() < 0.85 and self.dtype(i) in dtypes else dtypes
-        return self.pick(same, lambda s: self.joint(s, self.shape(i)))
-
-    def joint(self, a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-        try:
-            return math.prod(np.broadcast_shapes(a, b)) <= self.most
-        except ValueError:
-            return False
 
 
 Draw = Callable[[Pool, str], "Step | None"]
@@ -207,148 +178,6 @@ def draw_addmm(pool: Pool, name: str) -> Step | None:
     return None if c is None else Step(name, (c, *step.inputs))
 
 
-# ---- shapes and indices
-
-
-def draw_reshape(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL)
-    if x is None:
-        return None
-    n, rng = math.prod(pool.shape(x)), pool.rng
-    sizes: list[int] = []
-    left = n
-    while left > 1 and len(sizes) < 3:
-        divisors = [d for d in range(1, left + 1) if left % d == 0] if left < 5000 else [left]
-        sizes.append(int(rng.choice(divisors)))
-        left //= sizes[-1]
-    shape = [*sizes, left]
-    if n and rng.random() < 0.5:
-        shape[int(rng.integers(len(shape)))] = -1
-    return Step(name, (x,), (tuple(shape),))
-
-
-def draw_transpose(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) >= 2)
-    if x is None:
-        return None
-    return Step(name, (x,), (tuple(int(a) for a in pool.rng.permutation(len(pool.shape(x)))),))
-
-
-def draw_broadcast(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: math.prod(s) * 6 <= pool.most)
-    if x is None:
-        return None
-    shape = [int(pool.rng.integers(1, 4)) if s == 1 else s for s in pool.shape(x)]
-    return Step(name, (x,), (tuple(([2] if pool.rng.random() < 0.3 else []) + shape),))
-
-
-def draw_expand(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) < 5)
-    return None if x is None else Step(name, (x,), (), (("axis", int(pool.rng.integers(0, len(pool.shape(x)) + 1))),))
-
-
-def draw_squeeze(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: 1 in s)
-    return None if x is None else Step(name, (x,), (), (("axis", pool.shape(x).index(1)),))
-
-
-def draw_getitem(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) >= 1)
-    if x is None:
-        return None
-    rng, key = pool.rng, []
-    for size in pool.shape(x):
-        kind = rng.random()
-        if kind < 0.2 and size:
-            key.append(int(rng.integers(-size, size)))
-        elif kind < 0.4:
-            key.append((None, None, int(rng.choice([-2, -1, 2]))))
-        elif kind < 0.6:
-            low = int(rng.integers(0, size + 1))
-            key.append((low, int(rng.integers(low, size + 2)), None))
-        else:
-            key.append((None, None, None))
-    return Step(name, (x,), tuple(key))
-
-
-def _subscript(x: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]) -> np.ndarray:
-    return x[0][tuple(slice(*k) if isinstance(k, tuple) else k for k in args)]
-
-
-def draw_list(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) >= 1 and math.prod(s) * 3 <= pool.most)
-    if x is None:
-        return None
-    shape, n = pool.shape(x), len(pool.shape(x)) + (name == "stack")
-    others = [pool.pick((pool.dtype(x),), lambda s: s == shape) for _ in range(int(pool.rng.integers(0, 3)))]
-    return Step(name, (x, *(i for i in others if i is not None)), (), (("axis", int(pool.rng.integers(-n, n))),))
-
-
-def draw_take(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) >= 1 and math.prod(s) * 3 <= pool.most and min(s) > 0)
-    if x is None:
-        return None
-    rng, shape = pool.rng, pool.shape(x)
-    axis = int(rng.integers(len(shape)))
-    indices = rng.integers(-shape[axis], shape[axis], size=int(rng.integers(0, 7))).tolist()
-    return Step(name, (x,), (indices or [0],), (("axis", axis),))
-
-
-def draw_pad(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) >= 1 and math.prod(n + 3 for n in s) <= pool.most)
-    if x is None:
-        return None
-    widths = tuple((int(a), int(b)) for a, b in pool.rng.integers(0, 3, (len(pool.shape(x)), 2)))
-    return Step(name, (x,), (widths,))
-
-
-def draw_roll(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) >= 1)
-    if x is None:
-        return None
-    return Step(name, (x,), (int(pool.rng.integers(-5, 6)), int(pool.rng.integers(len(pool.shape(x))))))
-
-
-def draw_repeat(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) >= 1 and math.prod(s) * 3 <= pool.most)
-    if x is None:
-        return None
-    return Step(name, (x,), (int(pool.rng.integers(0, 4)),), (("axis", int(pool.rng.integers(len(pool.shape(x))))),))
-
-
-def draw_at_add(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(INTEGERS, lambda s: len(s) >= 1 and s[0] > 0)
-    if x is None:
-        return None
-    shape = pool.shape(x)
-    y = pool.pick((pool.dtype(x),), lambda s: s == shape[1:])
-    n = int(pool.rng.integers(1, 5))
-    return None if y is None else Step(name, (x, y), (pool.rng.integers(0, shape[0], n).tolist(),))
-
-
-def _at_add(x: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]) -> np.ndarray:
-    out = x[0].copy()
-    np.add.at(out, np.array(args[0]), x[1])
-    return out
-
-
-def draw_half(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: any(n % 2 == 0 for n in s))
-    if x is None:
-        return None
-    return Step(name, (x,), (next(a for a, n in enumerate(pool.shape(x)) if n % 2 == 0),))
-
-
-def draw_tri(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(ALL, lambda s: len(s) >= 2)
-    return None if x is None else Step(name, (x,), (), (("k", int(pool.rng.integers(-2, 3))),))
-
-
-def draw_softmax(pool: Pool, name: str) -> Step | None:
-    x = pool.pick(FLOATS, lambda s: len(s) >= 1 and math.prod(s) > 0)
-    return None if x is None else Step(name, (x,), (), (("axis", int(pool.rng.integers(-len(pool.shape(x)), 0))),))
-
-
 def _erf(x: np.ndarray) -> np.ndarray:
     return (
         np.vectorize(math.erf, otypes=[float])(x.astype(float))
@@ -392,6 +221,7 @@ def _table() -> list[Op]:
         )
     ]
     ops += [
+        Op("complex_multiply", binary(("complex64",), False), complex_product),
         Op("divide", binary(FLOATS), exact(np.true_divide), 2),
         Op("floor_divide", binary(INTEGERS), exact(_by_zero(np.floor_divide))),
         Op("remainder", binary(INTEGERS), exact(_by_zero(np.remainder))),
@@ -464,30 +294,33 @@ def _table() -> list[Op]:
         Op("argmax", along(REAL, False, keepdims=_coin), _numpy(np.argmax)),
         Op("argmin", along(REAL, False, keepdims=_coin), _numpy(np.argmin)),
         Op("logsumexp", reduced(FLOATS, False), logsummed),
-        Op("softmax", draw_softmax, normalized, 1.5),
+        Op("softmax", shapes.draw_softmax, normalized, 1.5),
         Op("cumsum", along((*INTEGERS, *FLOATS), reverse=_coin), running(np.cumsum)),
         Op("cumprod", along((*INTEGERS, "float32", "float64"), reverse=_coin), running(np.cumprod), 0.5),
         Op("sort", along((*REAL,)), sorting(np.sort)),
         Op("argsort", along((*REAL,)), sorting(lambda x, axis: np.argsort(x, axis, kind="stable"))),
         Op("matmul", draw_matmul, product, 4),
         Op("addmm", draw_addmm, product, 2),
-        Op("reshape", draw_reshape, shaped(lambda x, a, k: x[0].reshape(a[0])), 2),
-        Op("transpose", draw_transpose, shaped(lambda x, a, k: x[0].transpose(a[0])), 3),
-        Op("broadcast_to", draw_broadcast, shaped(lambda x, a, k: np.broadcast_to(x[0], a[0])), 2),
-        Op("expand_dims", draw_expand, _numpy(np.expand_dims), 2),
-        Op("squeeze", draw_squeeze, _numpy(np.squeeze)),
+        Op("reshape", shapes.draw_reshape, shaped(lambda x, a, k: x[0].reshape(a[0])), 2),
+        Op("transpose", shapes.draw_transpose, shaped(lambda x, a, k: x[0].transpose(a[0])), 3),
+        Op("broadcast_to", shapes.draw_broadcast, shaped(lambda x, a, k: np.broadcast_to(x[0], a[0])), 2),
+        Op("expand_dims", shapes.draw_expand, _numpy(np.expand_dims), 2),
+        Op("squeeze", shapes.draw_squeeze, _numpy(np.squeeze)),
         Op("flatten", unary(ALL), shaped(lambda x, a, k: x[0].reshape(-1)), 0.5),
         Op("flip", along(ALL), _numpy(np.flip)),
-        Op("getitem", draw_getitem, shaped(_subscript), 3),
-        Op("concatenate", draw_list, _listed(np.concatenate), 1.5),
-        Op("stack", draw_list, _listed(np.stack), 0.7),
-        Op("second_half", draw_half, shaped(lambda x, a, k: np.split(x[0], 2, a[0])[1])),
-        Op("take", draw_take, shaped(lambda x, a, k: np.take(x[0], np.array(a[0]), **k)), 1.5),
-        Op("pad", draw_pad, _numpy(np.pad, "pad_width")),
-        Op("roll", draw_roll, _numpy(np.roll, "shift", "axis")),
-        Op("repeat", draw_repeat, _numpy(np.repeat, "repeats"), 0.7),
-        Op("tril", draw_tri, _numpy(np.tril), 0.5),
-        Op("at_add", draw_at_add, shaped(_at_add)),
+        Op("getitem", shapes.draw_getitem, shaped(shapes.subscript), 3),
+        Op("concatenate", shapes.draw_list, _listed(np.concatenate), 1.5),
+        Op("stack", shapes.draw_list, _listed(np.stack), 0.7),
+        Op("second_half", shapes.draw_half, shaped(lambda x, a, k: np.split(x[0], 2, a[0])[1])),
+        Op("take", shapes.draw_take, shaped(lambda x, a, k: np.take(x[0], np.array(a[0]), **k)), 1.5),
+        Op("pad", shapes.draw_pad, _numpy(np.pad, "pad_width")),
+        Op("roll", shapes.draw_roll, _numpy(np.roll, "shift", "axis")),
+        Op("repeat", shapes.draw_repeat, _numpy(np.repeat, "repeats"), 0.7),
+        Op("tril", shapes.draw_tri, _numpy(np.tril), 0.5),
+        Op("slice_update", shapes.draw_slice_update, shaped(shapes.slice_update)),
+        Op("rms_norm", shapes.draw_norm, row_norm),
+        Op("layer_norm", shapes.draw_norm, row_norm),
+        Op("at_add", shapes.draw_at_add, shaped(shapes.at_add)),
     ]
     return ops
 

@@ -156,6 +156,32 @@ def normalized(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     return truth, relative * truth + ulp(out, truth) + np.finfo(np.float32).tiny
 
 
+def row_norm(step: Step, x: list[np.ndarray], out: str) -> Judgement:
+    """rms_norm and layer_norm with a weight."""
+    y, weight = (wide(a.astype(dtype_of(out))) for a in x)
+    if not np.all(np.isfinite(y)) or np.max(np.abs(y)) > 1000 or not np.all(np.isfinite(weight)):
+        return None
+    n, size = y.shape[-1], np.max(np.abs(y), axis=-1, keepdims=True)
+    if step.op == "layer_norm":
+        y = y - np.mean(y, axis=-1, keepdims=True)
+    scale = 1 / np.sqrt(np.mean(y * y, axis=-1, keepdims=True) + step.args[0])
+    truth = y * scale * weight
+    # The mean's error relative to the row, then relative errors of the squares' sum and of each factor.
+    error = (
+        (n + 8)
+        * 4
+        * unit("float32" if out in HALVES else out)
+        * (size * scale + size**2 * scale**2 * np.abs(y) * scale)
+    )
+    return truth, error * np.abs(weight) + 3 * ulp(out, truth)
+
+
+def complex_product(step: Step, x: list[np.ndarray], out: str) -> Judgement:
+    a, b = (wide(y) for y in x)
+    size = np.abs(a) * np.abs(b)
+    return a * b, 8 * unit("float32") * size + may_overflow("float32", size) + 1e-38
+
+
 def logsummed(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     axes, y = _axes(step), wide(x[0].astype(dtype_of(out)))
     if y.size == 0 or not np.all(np.isfinite(y)):

@@ -316,6 +316,8 @@ def test_shapeless_traces_once_per_rank_and_dtype():
         lambda x: mx.cumsum(x, axis=0),
         lambda x: mx.flatten(x),
         lambda x: mx.concatenate([x, x], axis=0),
+        lambda x: mx.roll(x, 5, 0) + mx.roll(x, (-1, 4), (1, 1)),
+        lambda x: mx.roll(x, -7),
         lambda x: mx.var(x, axis=1, keepdims=True) + x,
     ],
 )
@@ -327,6 +329,12 @@ def test_shapeless_gives_what_eager_gives(body):
         assert got.shape == expected.shape
         np.testing.assert_allclose(np.array(got), np.array(expected), rtol=1e-6)
     assert f.cache_info().traces == 1
+
+
+def test_shapeless_from_an_empty_trace():
+    f = mx.compile(lambda x: mx.split(x, 2)[1], shapeless=True)
+    for n in (0, 4, 2, 0):
+        assert f(mx.arange(n)).tolist() == list(range(n // 2, n))
 
 
 def test_shapeless_reductions_of_one_element():

@@ -16,6 +16,7 @@ void partition(const KernelCall &);
 void argpartition(const KernelCall &);
 void searchsorted(const KernelCall &);
 void concatenate(const KernelCall &);
+void roll(const KernelCall &);
 void gather(const KernelCall &);
 void gather_axis(const KernelCall &);
 void scatter(const KernelCall &);
