@@ -40,7 +40,12 @@ void gather_slices(char *out, const char *in, const SliceOffsets &offsets, const
     walker.operand(0, lines.b);
     walker.seek(begin % per_slice);
     int64_t slice = begin / per_slice, line = begin % per_slice;
+    constexpr int64_t ahead = 2, prefetched = 512;
     for (int64_t i = begin; i < end; i++) {
+      if (per_slice == 1 && i + ahead < end) {  // nobody else can know where the next slices are
+        const char *later = in + offsets.data()[slice + ahead];
+        for (int64_t at = 0; at < std::min(lines.n * size, prefetched); at += 64) __builtin_prefetch(later + at);
+      }
       gather_line<T>(out + i * lines.n * size, in + offsets.data()[slice] + walker.offset[0], lines.b_step, lines.n);
       if (per_slice == 1) {
         slice++;

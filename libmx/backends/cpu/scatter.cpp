@@ -18,54 +18,94 @@ struct Scatter {
   Walker<1> positions;  // where the slices of the updates begin
 };
 
-// Columns [column, column + n) of every slice, of those that begin within [low, high) bytes.
-void scatter_part(const Scatter &s, int64_t column, int64_t n, int64_t low, int64_t high) {
-  Walker<1> position = s.positions;
+// A slice's place in the output and in the updates, in bytes.
+struct Move {
+  int64_t to, from;
+};
+
+// Columns [column, column + n) of the slices in the list.
+void move_slices(const Scatter &s, std::span<const Move> moves, int64_t column, int64_t n) {
   Walker<2> walker(s.lines.outer);
   walker.operand(0, s.lines.a);
   walker.operand(1, s.lines.b);
   const int64_t per_slice = product(s.lines.outer);
-  constexpr int64_t ahead = 4, line = 64;
-  const int64_t last = s.offsets.size() - 1, bytes = std::min<int64_t>(n * std::abs(s.lines.a_step), 8 * line);
+  char *const out = s.out + column * s.lines.a_step;
+  const char *const updates = s.updates.data + column * s.lines.b_step;
+  constexpr int64_t line = 64;
+  const auto reach = [&](int64_t step) { return std::min<int64_t>(n * std::abs(step), 8 * line); };
+  constexpr size_t ahead = 4;
   int64_t work = 0;
-  position.seek(0);
-  for (int64_t i = 0; i <= last; i++, position.next()) {
-    const int64_t offset = s.offsets.data()[i], later = s.offsets.data()[std::min(i + ahead, last)];
-    // Where a slice goes is known to nobody but us: memory is called for it early.
-    if (later >= low && later < high)
-      for (int64_t at = 0; at < bytes; at += line) __builtin_prefetch(s.out + later + column * s.lines.a_step + at, 1);
-    if ((work += 4) > 1 << 19) check_cancel(), work = 0;
-    if (offset == SliceOffsets::dropped || offset < low || offset >= high) continue;
-    char *to = s.out + offset + column * s.lines.a_step;
-    const char *from = s.updates.data + position.offset[0] + column * s.lines.b_step;
+  for (size_t k = 0; k < moves.size(); k++) {
+    // Where slices lie is known to nobody but us: memory is called for them early.
+    const Move later = moves[std::min(k + ahead, moves.size() - 1)];
+    for (int64_t at = 0; at < reach(s.lines.a_step); at += line) __builtin_prefetch(out + later.to + at, 1);
+    for (int64_t at = 0; at < reach(s.lines.b_step); at += line) __builtin_prefetch(updates + later.from + at, 0);
+    char *const to = out + moves[k].to;
+    const char *const from = updates + moves[k].from;
     if (per_slice == 1) {
       s.update(to, s.lines.a_step, from, s.lines.b_step, n);
-      work += n;
-      continue;
+    } else {
+      walker.seek(0);
+      for (int64_t l = 0; l < per_slice; l++, walker.next()) {
+        s.update(to + walker.offset[0], s.lines.a_step, from + walker.offset[1], s.lines.b_step, n);
+        if ((work += n) > 1 << 19) check_cancel(), work = 0;
+      }
     }
-    walker.seek(0);
-    for (int64_t l = 0; l < per_slice; l++, walker.next()) {
-      s.update(to + walker.offset[0], s.lines.a_step, from + walker.offset[1], s.lines.b_step, n);
-      if ((work += n) > 1 << 19) check_cancel(), work = 0;
-    }
+    if ((work += n) > 1 << 19) check_cancel(), work = 0;
   }
 }
 
+// Columns [column, column + n) of every slice that begins within [low, high) bytes.
+void scatter_part(const Scatter &s, int64_t column, int64_t n, int64_t low, int64_t high) {
+  constexpr size_t most = 512;
+  Move moves[most];
+  size_t count = 0;
+  Walker<1> position = s.positions;
+  position.seek(0);
+  for (int64_t i = 0; i < s.offsets.size(); i++, position.next()) {
+    const int64_t offset = s.offsets.data()[i];
+    moves[count] = {offset, position.offset[0]};
+    count += (offset >= low) & (offset < high);  // and not dropped: low is at least 0
+    if (count < most) continue;
+    move_slices(s, moves, column, n);
+    check_cancel();
+    count = 0;
+  }
+  move_slices(s, std::span(moves, count), column, n);
+}
+
+// Where to cut the output so that about as many slices begin in each part: from a sample.
+SmallVector<int64_t, 16> cuts(const SliceOffsets &offsets, int64_t parts) {
+  constexpr int64_t most = 1024;
+  const int64_t step = std::max<int64_t>(1, offsets.size() / most);
+  SmallVector<int64_t, 64> sample;
+  for (int64_t i = 0; i < offsets.size(); i += step)
+    if (offsets.data()[i] != SliceOffsets::dropped) sample.push_back(offsets.data()[i]);
+  std::sort(sample.begin(), sample.end());
+  SmallVector<int64_t, 16> at{0};
+  for (int64_t p = 1; p < parts && !sample.empty(); p++) {
+    const int64_t cut = sample[sample.size() * static_cast<size_t>(p) / static_cast<size_t>(parts)];
+    if (cut > at.back()) at.push_back(cut);
+  }
+  at.push_back(INT64_MAX);
+  return at;
+}
+
 // Slices either coincide or are disjoint if they have one element along every indexed axis. Only then can the work be
-// divided: by columns of the slice if its lines are long, else by the place where slices begin.
-void scatter_all(const Scatter &s, int64_t out_bytes, bool coincide) {
-  constexpr int64_t everywhere = INT64_MAX;
-  const int64_t n = s.lines.n, elements = s.offsets.size() * n * product(s.lines.outer);
-  if (!coincide || elements < 1 << 14) return scatter_part(s, 0, n, 0, everywhere);
-  const int64_t parts = std::max(1, num_threads());
-  if (n >= 64) {
-    const int64_t width = std::max<int64_t>(32, (n + parts - 1) / parts);
-    return parallel_for((n + width - 1) / width, 1, [&](int64_t begin, int64_t end) {
-      scatter_part(s, begin * width, std::min(n, end * width) - begin * width, 0, everywhere);
+// divided: by the place where slices begin, or, where they are few and long, by their columns.
+void scatter_all(const Scatter &s, bool coincide) {
+  const int64_t n = s.lines.n, elements = s.offsets.size() * n * product(s.lines.outer), parts = num_threads();
+  if (!coincide || elements < 1 << 15 || parts < 2) return scatter_part(s, 0, n, 0, INT64_MAX);
+  const SmallVector<int64_t, 16> at = cuts(s.offsets, parts);
+  if (const auto ranges = static_cast<int64_t>(at.size()) - 1; ranges == parts || n < 64) {
+    return parallel_for(ranges, 1, [&](int64_t begin, int64_t end) {
+      scatter_part(s, 0, n, at[static_cast<size_t>(begin)], at[static_cast<size_t>(end)]);
     });
   }
-  const int64_t range = (out_bytes + parts - 1) / parts;
-  parallel_for(parts, 1, [&](int64_t begin, int64_t end) { scatter_part(s, 0, n, begin * range, end * range); });
+  const int64_t width = std::max<int64_t>(32, (n + parts - 1) / parts);
+  parallel_for((n + width - 1) / width, 1, [&](int64_t begin, int64_t end) {
+    scatter_part(s, begin * width, std::min(n, end * width) - begin * width, 0, INT64_MAX);
+  });
 }
 
 }  // namespace
@@ -85,7 +125,7 @@ void scatter(const KernelCall &call) {
   for (int64_t axis : axes) coincide &= sizes[static_cast<size_t>(normalize_axis(axis, rank, "scatter"))] == 1;
   const Lines lines = make_lines(sizes, out.strides, std::span(updates.strides).subspan(n_index));
   const Scatter s{out.data, updates, offsets, lines, update_line(out.dtype, mode), positions};
-  scatter_all(s, size_of(out) * itemsize(out.dtype), coincide);
+  scatter_all(s, coincide);
 }
 
 void scatter_axis(const KernelCall &call) {
