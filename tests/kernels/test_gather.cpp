@@ -161,7 +161,42 @@ void test_zero_sizes() {
 
 }  // namespace
 
+// Divided work: few and many rows, one that is hit most of the time, indices that are dropped; the order of additions
+// is seen in the rounding.
+void test_large_scatter() {
+  const int before = num_threads();
+  Numbers numbers(9);
+  for (int64_t columns : {1, 3, 100})
+    for (int64_t rows : {2, 3000})
+      for (bool skewed : {false, true}) {
+        const int64_t n = 20'000;
+        Values at = numbers.integers(n, -rows - 5, rows + 5), x = numbers.integers(n * columns, 1, 1 << 20);
+        if (skewed)
+          for (size_t i = 0; i < at.size(); i++) at[i] = i % 5 ? 1 : at[i];
+        for (double &v : x) v = 1 / v;
+        const Array index(DType::int32, {n}, at), updates(DType::float32, {n, 1, columns}, x);
+        const Values values = updates.values();
+        std::vector<float> expected(static_cast<size_t>(rows * columns), 0.0f);
+        for (int64_t i = 0; i < n; i++) {
+          const auto row =
+              static_cast<int64_t>(at[static_cast<size_t>(i)]) + (at[static_cast<size_t>(i)] < 0 ? rows : 0);
+          for (int64_t c = 0; row >= 0 && row < rows && c < columns; c++)
+            expected[static_cast<size_t>(row * columns + c)] +=
+                static_cast<float>(values[static_cast<size_t>(i * columns + c)]);
+        }
+        for (int threads : {0, 1, 2, 8}) {
+          set_num_threads(threads);
+          const Array out(DType::float32, {rows, columns}, Values(static_cast<size_t>(rows * columns), 0));
+          call(scatter, Attrs().put(Dims{0}).put(static_cast<int64_t>(ScatterMode::add)), {&out, &updates, &index},
+               out);
+          CHECK(std::memcmp(out.tensor.data, expected.data(), expected.size() * 4) == 0);
+        }
+      }
+  set_num_threads(before);
+}
+
 int main() {
+  test_large_scatter();
   for (DType dtype : all_dtypes) {
     for (Arrangement arrangement : arrangements) {
       for (int64_t sb : {1, 3, 5}) {

@@ -122,15 +122,17 @@ void note_extent(const Plan &plan, uint32_t row, Row &r) {
   }
 }
 
+// A quarter of the last cache; not more than a guest can hope for, which sees all of its host's and shares it.
 int64_t streaming_threshold() noexcept {
+  static constexpr int64_t most = int64_t{32} << 20;
 #ifdef _SC_LEVEL3_CACHE_SIZE
   static const int64_t threshold = [] {
     const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return l3 > 0 ? int64_t{l3} / 4 : int64_t{8} << 20;
+    return l3 > 0 ? std::min(int64_t{l3} / 4, most) : most / 4;
   }();
   return threshold;
 #else
-  return int64_t{8} << 20;
+  return most / 4;
 #endif
 }
 

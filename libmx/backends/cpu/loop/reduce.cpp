@@ -199,7 +199,7 @@ void run_split_rows(const Call &call, int64_t n_chunks) {
   const Combiner combiner(plan, plan.kernel.block_bytes());
   const int64_t bytes = combiner.node_bytes();
   Buffer nodes(plan.outer * n_chunks * bytes);
-  const double ns = static_cast<double>(estimate_ns(plan.kernel, chunk_elements));
+  const double ns = item_ns(plan, chunk_elements);
   for_items(plan.outer * n_chunks, ns, [&](int64_t begin, int64_t end) {
     RowReducer reducer(call);
     for (int64_t item = begin; item < end; item++) {
@@ -290,7 +290,7 @@ void run_split_columns(const Call &call, int64_t width, int64_t n_widths) {
   const Combiner combiner(plan, column_stride(plan));
   const int64_t bytes = combiner.node_bytes();
   Buffer nodes(plan.outer * n_widths * n_chunks * bytes);
-  const double ns = static_cast<double>(estimate_ns(plan.kernel, chunk_rows * std::min(width, plan.inner)));
+  const double ns = item_ns(plan, chunk_rows * std::min(width, plan.inner));
   const auto columns = [&](int64_t i) { return std::min(width, plan.inner - i % n_widths * width); };
   // Items are (outer, columns, chunk).
   for_items(plan.outer * n_widths * n_chunks, ns, [&](int64_t begin, int64_t end) {
@@ -318,7 +318,7 @@ void run_rows(const Call &call) {
   if (plan.outer == 0) return;
   const int64_t n_chunks = ceil_div(plan.inner, chunk_elements);
   if (plan.outer < enough_items && n_chunks > 1) return run_split_rows(call, n_chunks);
-  for_items(plan.outer, static_cast<double>(estimate_ns(plan.kernel, plan.inner)), [&](int64_t begin, int64_t end) {
+  for_items(plan.outer, item_ns(plan, plan.inner), [&](int64_t begin, int64_t end) {
     RowReducer reducer(call);
     for (int64_t row = begin; row < end; row++) {
       row == begin ? reducer.worker().set_outer(row) : reducer.worker().next_outer();
@@ -333,7 +333,7 @@ void run_columns(const Call &call) {
   const int64_t width = column_width(plan);
   const int64_t n_widths = ceil_div(plan.inner, width);
   if (plan.outer * n_widths < enough_items && plan.middle > chunk_rows) return run_split_columns(call, width, n_widths);
-  const double ns = static_cast<double>(estimate_ns(plan.kernel, plan.middle * std::min(width, plan.inner)));
+  const double ns = item_ns(plan, plan.middle * std::min(width, plan.inner));
   for_items(plan.outer * n_widths, ns, [&](int64_t begin, int64_t end) {
     ColumnReducer reducer(call);
     for (int64_t i = begin; i < end; i++) {

@@ -51,6 +51,16 @@ void run_small(const Plan &plan, std::span<char *const> data, std::span<const ui
                   static_cast<size_t>(rest) << row.log2_size);
 }
 
+// A segment takes a few microseconds: so threads end together even where all of it takes little more than ten times as
+// long.
+int64_t segment_elements(const Plan &plan) {
+  constexpr int64_t most = 16384;
+  constexpr double wanted_ns = 4e3;
+  const int64_t block = plan.kernel.block_elements();
+  const double block_ns = item_ns(plan, block);
+  return std::max<int64_t>(4, std::min(most / block, static_cast<int64_t>(wanted_ns / block_ns))) * block;
+}
+
 void dispatch(Reduce mode, const Call &call) {
   switch (mode) {
     case Reduce::none:
@@ -64,17 +74,27 @@ void dispatch(Reduce mode, const Call &call) {
 
 }  // namespace
 
+double item_ns(const Plan &plan, int64_t n) noexcept {
+  // What does not fit the second cache waits for the third, or for memory.
+  constexpr int64_t cached = 1 << 20;
+  constexpr double byte_ns = 1.0 / 40;
+  int64_t bytes = 0;
+  for (const Stream &stream : plan.kernel.streams) bytes += int64_t{1} << stream.log2_size;
+  const bool waits = bytes * plan.outer * plan.middle * plan.inner > cached;
+  const double computed = static_cast<double>(estimate_ns(plan.kernel, n));
+  return std::max(computed, waits ? static_cast<double>(bytes * n) * byte_ns : 0);
+}
+
 void run_elementwise(const Call &call) {
   const Plan &plan = call.plan;
   if (plan.outer == 0 || plan.inner == 0) return;
   const int64_t block = plan.kernel.block_elements();
   const bool rows_first = plan.rows_first;
-  const int64_t segment = rows_first ? tile_blocks * block : std::max<int64_t>(16384, 4 * block);
+  const int64_t segment = rows_first ? tile_blocks * block : segment_elements(plan);
   const int64_t n_segments = (plan.inner + segment - 1) / segment;
   // Items are (outer, segment); with rows first (outer but the last dimension, segment, last dimension).
   const int64_t fast = rows_first ? plan.sizes[plan.n_outer - 1] : 1;
-  const double ns = static_cast<double>(estimate_ns(plan.kernel, std::min(segment, plan.inner)));
-  for_items(plan.outer * n_segments, ns, [&](int64_t begin, int64_t end) {
+  for_items(plan.outer * n_segments, item_ns(plan, std::min(segment, plan.inner)), [&](int64_t begin, int64_t end) {
     Worker worker(call);
     int64_t row = -2;
     for (int64_t item = begin; item < end; item++) {
