@@ -29,14 +29,17 @@ void for_line(int64_t n, F &&f) {
 
 // ---- values, as the bits of their type
 
-// Few keys of 8 or 16 bits are sorted as wider ones: counts would take longer to clear.
+// Few keys of 8 or 16 bits are sorted as wider ones: counts would take longer to clear. So are those of 16 bits of
+// which only one is to come to its place.
 template <class T>
-constexpr int64_t countable = sizeof(T) == 1 ? 64 : 1 << 16;
+bool should_count(int64_t n, int64_t kth) noexcept {
+  return sizeof(T) == 1 ? n >= 64 : n >= 1 << 16 && kth == whole;
+}
 
 template <class T>
 void sort_narrow(KeyOf<T> *out, const KeyOf<T> *in, int64_t n, int64_t kth) {
   const auto key = [&](int64_t i) { return value_key(std::bit_cast<T>(in[i])); };
-  if (n >= countable<T>) {
+  if (should_count<T>(n, kth)) {
     for_line(n, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) out[i] = key(i);
     });
@@ -46,12 +49,15 @@ void sort_narrow(KeyOf<T> *out, const KeyOf<T> *in, int64_t n, int64_t kth) {
     });
   }
   SmallVector<int32_t, 256> wide(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; i++) wide[static_cast<size_t>(i)] = key(i);
-  order_keys(wide.data(), n, kth);
-  for (int64_t i = 0; i < n; i++) {
-    const auto sorted = static_cast<KeyOf<T>>(wide[static_cast<size_t>(i)]);
-    out[i] = std::bit_cast<KeyOf<T>>(from_value_key<T>(sorted));
-  }
+  int32_t *const keys = wide.data();
+  for_line(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) keys[i] = key(i);
+  });
+  order_keys(keys, n, kth);
+  for_line(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++)
+      out[i] = std::bit_cast<KeyOf<T>>(from_value_key<T>(static_cast<KeyOf<T>>(keys[i])));
+  });
 }
 
 // The keys are sorted where the results go.

@@ -1,13 +1,21 @@
-// Sorting and selecting 32- and 64-bit keys. Long arrays are divided by all threads together until there are parts
-// enough for everybody, which are then sorted one by one: see P. Tsigas and Y. Zhang, "A simple, fast parallel
-// implementation of quicksort", PDP 2003. Here every thread divides whole chunks in place, and what lies on the wrong
-// side afterwards changes places. Relies on sorting/table.hpp for the work of one thread.
+// Sorting and selecting 32- and 64-bit keys, relying on sorting/table.hpp for the work of one thread.
+//
+// Long arrays are sorted by way of buckets (W. D. Frazer and A. C. McKellar, "Samplesort", J. ACM 17, 1970): a sample
+// tells where to cut, all threads divide chunks in place by the same keys, the pieces are brought together, and each
+// bucket is sorted by one thread. A selection divides all of the array by one key at a time: every thread divides whole
+// chunks, and what lies on the wrong side afterwards changes places, as in P. Tsigas and Y. Zhang, "A simple, fast
+// parallel implementation of quicksort", PDP 2003.
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "backends/cpu/sort.hpp"
 #include "backends/cpu/sorting/table.hpp"
 #include "backends/cpu/strided.hpp"
+#include "runtime/memory.hpp"
 
 namespace mx::cpu {
 namespace {
@@ -24,6 +32,8 @@ const Keys<T> *kernels() noexcept {
     return &table->of64;
   }
 }
+
+// ---- dividing
 
 constexpr int64_t division_chunk = 1 << 13;
 static_assert(division_chunk >= sorting::min_partition);
@@ -97,34 +107,104 @@ bool divide(const Keys<T> &kernel, T *keys, int64_t n, int64_t *left) {
   return false;
 }
 
-struct Part {
-  int64_t begin, n;
+// ---- sorting
+
+constexpr int64_t sort_chunk = 1 << 15;
+constexpr int64_t most_buckets = 64, sampled = 16;
+
+// The sizes of `count` buckets after their keys were put in the order of the buckets. The splitter before a bucket is
+// its least possible key.
+template <class T>
+void divide_chunk(const Keys<T> &kernel, T *keys, int64_t n, const T *splitters, int64_t count, int64_t *sizes) {
+  if (count == 1) {
+    *sizes = n;
+    return;
+  }
+  const int64_t half = count / 2;
+  const T splitter = splitters[half - 1];
+  const int64_t left = n >= sorting::min_partition
+                           ? kernel.partition(keys, n, splitter)
+                           : std::partition(keys, keys + n, [&](T key) { return key < splitter; }) - keys;
+  divide_chunk(kernel, keys, left, splitters, half, sizes);
+  divide_chunk(kernel, keys + left, n - left, splitters + half, count - half, sizes + half);
+}
+
+template <class T>
+class Buckets {
+ public:
+  Buckets(const Keys<T> &kernel, T *keys, int64_t n, int64_t count)
+      : kernel_(kernel), keys_(keys), n_(n), count_(count), scratch_(allocate(static_cast<size_t>(n) * sizeof(T))) {
+    bounds_.resize(static_cast<size_t>(count + 1), n);
+    fill();
+  }
+  int64_t begin(int64_t bucket) const noexcept { return bounds_[static_cast<size_t>(bucket)]; }
+  int64_t size(int64_t bucket) const noexcept { return begin(bucket + 1) - begin(bucket); }
+  T *scratch() const noexcept { return reinterpret_cast<T *>(scratch_->data()); }
+
+ private:
+  std::vector<T> splitters() const {
+    std::vector<T> sample, found;
+    for (int64_t i = 0; i < count_ * sampled; i++) sample.push_back(keys_[n_ / (count_ * sampled) * i]);
+    kernel_.sort(sample.data(), count_ * sampled);
+    for (int64_t b = 1; b < count_; b++) found.push_back(sample[static_cast<size_t>(b * sampled)]);
+    return found;
+  }
+
+  void fill() {
+    const std::vector<T> cuts = splitters();
+    const int64_t n_chunks = (n_ + sort_chunk - 1) / sort_chunk;
+    std::vector<int64_t> sizes(static_cast<size_t>(n_chunks * count_));
+    const auto size = [&](int64_t chunk, int64_t bucket) -> int64_t & {
+      return sizes[static_cast<size_t>(chunk * count_ + bucket)];
+    };
+    parallel_for(n_chunks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; c++)
+        divide_chunk(kernel_, keys_ + c * sort_chunk, std::min(sort_chunk, n_ - c * sort_chunk), cuts.data(), count_,
+                     &size(c, 0));
+    });
+    std::vector<int64_t> places = sizes;  // where a chunk's share of a bucket goes
+    int64_t sum = 0;
+    for (int64_t b = 0; b < count_; b++) {
+      bounds_[static_cast<size_t>(b)] = sum;
+      for (int64_t c = 0; c < n_chunks; c++)
+        places[static_cast<size_t>(c * count_ + b)] = std::exchange(sum, sum + size(c, b));
+    }
+    parallel_for(n_chunks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; c++) {
+        const T *from = keys_ + c * sort_chunk;
+        for (int64_t b = 0; b < count_; from += size(c, b++))
+          std::copy_n(from, size(c, b), scratch() + places[static_cast<size_t>(c * count_ + b)]);
+      }
+    });
+  }
+
+  const Keys<T> &kernel_;
+  T *keys_;
+  int64_t n_, count_;
+  Ref<Buffer> scratch_;
+  std::vector<int64_t> bounds_;
 };
 
 template <class T>
 void sort_long(const Keys<T> &kernel, T *keys, int64_t n) {
-  // Some parts for every thread, none of which takes longer than a cancel may.
-  const int64_t limit =
-      std::clamp(n / (4 * std::max(1, num_threads())), division_chunk, (int64_t{1} << 20) / int64_t{sizeof(T)});
-  int divisions = static_cast<int>(8 * (n / limit + 1));  // pivots can be bad only so often
-  SmallVector<Part, 64> parts, open{{0, n}};
-  while (!open.empty()) {
-    const Part part = open.back();
-    open.pop_back();
-    if (part.n <= limit || divisions == 0) {
-      parts.push_back(part);
-      continue;
-    }
-    divisions--;
-    int64_t left;
-    if (divide(kernel, keys + part.begin, part.n, &left)) open.push_back({part.begin, left});
-    open.push_back({part.begin + left, part.n - left});
-  }
-  std::sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) { return a.n > b.n; });
-  parallel_for(static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
+  constexpr int64_t longest = (int64_t{4} << 20) / sizeof(T);  // what one thread may take on, because of cancel
+  const int64_t wanted = std::max<int64_t>(8 * num_threads(), n / longest);
+  const auto count = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(wanted, most_buckets))));
+  if (num_threads() < 2 && n <= longest) return kernel.sort(keys, n);
+  const Buckets<T> buckets(kernel, keys, n, count);
+  // Most of the keys in one bucket are equal ones, which are sorted in no time.
+  const auto is_long = [&](int64_t b) { return buckets.size(b) > longest && buckets.size(b) <= n / 2; };
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return buckets.size(a) > buckets.size(b); });
+  for (int64_t b : order)
+    if (is_long(b)) sort_long(kernel, buckets.scratch() + buckets.begin(b), buckets.size(b));
+  parallel_for(count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
-      const Part &part = parts[static_cast<size_t>(i)];
-      kernel.sort(keys + part.begin, part.n);
+      const int64_t b = order[static_cast<size_t>(i)];
+      T *const bucket = buckets.scratch() + buckets.begin(b);
+      if (!is_long(b)) kernel.sort(bucket, buckets.size(b));
+      std::copy_n(bucket, buckets.size(b), keys + buckets.begin(b));
     }
   });
 }
