@@ -1,5 +1,6 @@
-// The loop executor against the scalar interpreter of loop_reference.hpp, at every instruction set level that this CPU
-// has: each instruction with each type, random programs, every way of lying in memory, every length of tail.
+// The loop executors against the scalar interpreter of loop_reference.hpp and against each other, at every instruction
+// set level that this CPU has: each instruction with each type, random programs, every way of lying in memory, every
+// length of tail.
 #include <algorithm>
 #include <string>
 
@@ -45,7 +46,16 @@ struct Case {
       if (ins.op == Op::store) written[ins.arg] = true;
     for (size_t i = 0; i < operands.size(); i++)
       if (written[i]) operands[i]->fill('\x5a');
-    reference::run(loop::compile_for(backend, code), args());
+    const loop::KernelRef kernel = loop::compile_for(backend, code);
+    loop::jit::set_policy(loop::jit::Policy::never);
+    reference::run(kernel, args());
+    const std::vector<uint64_t> by_vm = elements(written);
+    for (size_t i = 0; i < operands.size(); i++)
+      if (written[i]) operands[i]->fill('\x5a');
+    loop::jit::set_policy(loop::jit::Policy::always);
+    reference::run(kernel, args());
+    const std::vector<uint64_t> by_jit = elements(written);
+    compare_executors(by_vm, by_jit, written, what, backend);
     for (const auto &o : operands) got.push_back(o->contents());
     for (size_t i = 0; i < operands.size(); i++)
       if (written[i]) compare_output(i, what, backend);
@@ -59,6 +69,36 @@ struct Case {
       });
       for (char byte : operands[i]->contents()) CHECK(byte == '\x5a');
     }
+  }
+  std::vector<uint64_t> elements(const std::vector<bool> &written) const {
+    std::vector<uint64_t> all;
+    for (size_t i = 0; i < operands.size(); i++)
+      for (int part = 0; written[i] && part < (operands[i]->type == DType::complex64 ? 2 : 1); part++)
+        for_each_index(shape, [&](const Shape &index) { all.push_back(operands[i]->element(index, part)); });
+    return all;
+  }
+  // Bit for bit, but that a NaN equals any other: which of two NaN operands lives on is up to the executor.
+  void compare_executors(const std::vector<uint64_t> &by_vm, const std::vector<uint64_t> &by_jit,
+                         const std::vector<bool> &written, const char *what, const Backend &backend) const {
+    size_t at = 0;
+    for (size_t i = 0; i < operands.size(); i++) {
+      const DType type = operands[i]->type == DType::complex64 ? DType::float32 : operands[i]->type;
+      for (int part = 0; written[i] && part < (operands[i]->type == DType::complex64 ? 2 : 1); part++)
+        for_each_index(shape, [&](const Shape &) {
+          if (!same_bits(type, by_vm[at], by_jit[at])) {
+            fprintf(stderr, "%s at %s, %s, operand %zu, element %zu: VM %llx, JIT %llx\n", what, backend.level->name,
+                    mx::name(type), i, at, static_cast<unsigned long long>(by_vm[at]),
+                    static_cast<unsigned long long>(by_jit[at]));
+            print_code();
+            CHECK(!"the executors agree");
+          }
+          at++;
+        });
+    }
+  }
+  void print_code() const {
+    for (const Ins &x : code.ins)
+      fprintf(stderr, "  op %d %s arg %d: %d %d %d\n", static_cast<int>(x.op), mx::name(x.type), x.arg, x.a, x.b, x.c);
   }
   void compare_output(size_t i, const char *what, const Backend &backend) const {
     std::vector<uint64_t> values(code.ins.size());

@@ -38,7 +38,21 @@ std::vector<T> evaluate(const Backend &backend, Op op, DType type, const std::ve
   const uint16_t n = static_cast<uint16_t>(code.ins.size());
   code.ins.push_back({op, type, 0, 0, 0, 1});
   code.ins.push_back({Op::store, type, 0, 0, n});
-  reference::run(loop::compile_for(backend, code), args);
+  const loop::KernelRef kernel = loop::compile_for(backend, code);
+  loop::jit::set_policy(loop::jit::Policy::never);
+  reference::run(kernel, args);
+  const std::vector<T> by_vm = out;
+  loop::jit::set_policy(loop::jit::Policy::always);
+  reference::run(kernel, args);
+  for (size_t i = 0; i < out.size(); i++) {
+    uint64_t a = 0, b = 0;
+    std::memcpy(&a, &by_vm[i], sizeof(T));
+    std::memcpy(&b, &out[i], sizeof(T));
+    if (same_bits(type, a, b)) continue;
+    fprintf(stderr, "op %d at %s, %s, argument %zu: VM %llx, JIT %llx\n", static_cast<int>(op), backend.level->name,
+            mx::name(type), i, static_cast<unsigned long long>(a), static_cast<unsigned long long>(b));
+    CHECK(!"the executors agree");
+  }
   return out;
 }
 

@@ -33,7 +33,8 @@ Shape scaled(Shape strides, int64_t size) {
 }
 
 // The output's elements in row-major order of the kept dimensions.
-std::vector<uint64_t> reduce(const Backend &backend, const Problem &p, const Array &x) {
+std::vector<uint64_t> reduce_by(loop::jit::Policy policy, const Backend &backend, const Problem &p, const Array &x) {
+  loop::jit::set_policy(policy);
   Shape kept = p.shape;
   for (uint32_t d = p.begin; d < p.end; d++) kept[d] = 1;
   Shape strides = scaled(dense(kept), itemsize(p.type));
@@ -62,6 +63,13 @@ std::vector<uint64_t> reduce(const Backend &backend, const Problem &p, const Arr
   std::vector<uint64_t> result;
   for_each_index(kept, [&](const Shape &index) { result.push_back(out.element(index)); });
   return result;
+}
+
+std::vector<uint64_t> reduce(const Backend &backend, const Problem &p, const Array &x) {
+  const std::vector<uint64_t> by_vm = reduce_by(loop::jit::Policy::never, backend, p, x);
+  const std::vector<uint64_t> by_jit = reduce_by(loop::jit::Policy::always, backend, p, x);
+  for (size_t i = 0; i < by_vm.size(); i++) CHECK(same_bits(p.type, by_vm[i], by_jit[i]));
+  return by_jit;
 }
 
 uint64_t neutral(Op op, DType type) {

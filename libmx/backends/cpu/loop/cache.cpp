@@ -12,7 +12,6 @@ constexpr uint32_t max_kernels = 2048, n_buckets = 4096;
 
 struct Item {
   uint64_t hash;
-  Code code;
   KernelRef kernel;
   Item *chain = nullptr;                    // in the bucket
   Item *newer = nullptr, *older = nullptr;  // in the order of use
@@ -25,7 +24,7 @@ struct Cache {
 
   Item *find(uint64_t hash, const Code &code) const noexcept {
     for (Item *item = buckets[hash % n_buckets]; item; item = item->chain)
-      if (item->hash == hash && item->code == code) return item;
+      if (item->hash == hash && item->kernel->code == code) return item;
     return nullptr;
   }
   void unlink(Item *item) noexcept {
@@ -95,7 +94,7 @@ KernelRef compile(const Code &code) {
     if (KernelRef kernel = found(all, hash, code)) return kernel;
   }
   // Nothing is allocated or freed under the lock. Whoever comes second takes what the first one made.
-  auto fresh = std::make_unique<Item>(Item{hash, code, compile_for(backend(), code)});
+  auto fresh = std::make_unique<Item>(Item{hash, compile_for(backend(), code)});
   std::unique_ptr<Item> evicted;
   const std::lock_guard held(lock);
   if (KernelRef kernel = found(all, hash, code)) return kernel;

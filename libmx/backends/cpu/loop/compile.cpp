@@ -1,6 +1,6 @@
-// From IR to tape: orders the instructions so that a result is used at once where possible, keeps the newest value in
-// the accumulator and the others in slots, picks for each instruction the micro-op whose operands are where they are,
-// and fuses pairs. Linear in the size of the code; relies on ir.cpp for the check of the code.
+// From IR to tape: keeps the newest value in the accumulator and the others in slots, picks for each instruction the
+// micro-op whose operands are where they are, and fuses pairs. Linear in the size of the code; relies on ir.cpp for the
+// check of the code and on schedule.cpp for the order.
 #include <algorithm>
 
 #include "backends/cpu/loop/kernel.hpp"
@@ -10,77 +10,6 @@ namespace mx::loop {
 namespace {
 
 constexpr uint16_t no_value = 0xffff;
-
-// Whether float16 and bfloat16 results of the op need no rounding, and small integer results no wrapping.
-bool is_closed(Op op, DType type) noexcept {
-  switch (op) {
-    case Op::floor:
-    case Op::ceil:
-    case Op::trunc:
-    case Op::round:
-    case Op::sign:
-    case Op::minimum:
-    case Op::maximum:
-    case Op::copysign:
-    case Op::nextafter:
-    case Op::select:
-      return true;
-    case Op::negative:
-    case Op::absolute:
-      return is_floating(type);
-    case Op::remainder:
-    case Op::bit_and:
-    case Op::bit_or:
-    case Op::bit_xor:
-    case Op::shift_right:
-      return is_integer(type);
-    default:
-      return false;
-  }
-}
-bool is_narrow(DType type) noexcept { return type != DType::bool_ && itemsize(type) < 4; }
-
-// The instructions in the order of execution: for each sink what it needs, the deeper operand first, so that the other
-// one follows directly before its use. Unused instructions drop out.
-std::vector<uint16_t> schedule(const Code &code) {
-  const size_t n = code.ins.size();
-  std::vector<uint16_t> weight(n, 0), order;
-  std::vector<uint8_t> next(n, 0);  // operands visited so far; 4 when done
-  const auto operand = [&](uint16_t v, int k) {
-    const Ins &ins = code.ins[v];
-    uint16_t used[3] = {ins.a, ins.b, ins.c};
-    const auto deeper_first = [&](int i, int j) {
-      if (j < arity(ins.op) && weight[used[j]] > weight[used[i]]) std::swap(used[i], used[j]);
-    };
-    deeper_first(0, 1), deeper_first(1, 2), deeper_first(0, 1);
-    return used[k];
-  };
-  for (size_t v = 0; v < n; v++) {
-    const Ins &ins = code.ins[v];
-    const uint16_t used[3] = {ins.a, ins.b, ins.c};
-    for (int k = 0; k < arity(ins.op); k++) {
-      const uint16_t w = weight[used[k]];
-      weight[v] = std::max<uint16_t>(weight[v] == w ? w + 1 : weight[v], w);
-    }
-  }
-  std::vector<uint16_t> stack;
-  for (size_t sink = 0; sink < n; sink++) {
-    if (code.ins[sink].op != Op::store && !is_reduction(code.ins[sink].op)) continue;
-    stack.push_back(static_cast<uint16_t>(sink));
-    while (!stack.empty()) {
-      const uint16_t v = stack.back();
-      if (next[v] < arity(code.ins[v].op)) {
-        const uint16_t a = operand(v, next[v]++);
-        if (next[a] == 0) stack.push_back(a);
-      } else {
-        stack.pop_back();
-        if (next[v] != 4) order.push_back(v);
-        next[v] = 4;
-      }
-    }
-  }
-  return order;
-}
 
 // A step whose operands are still symbolic.
 struct Ref {
@@ -110,6 +39,7 @@ class Compiler {
   KernelRef compile() {
     check(code_);
     const std::vector<uint16_t> order = schedule(code_);
+    out_->code = code_;
     tape_.reserve(code_.ins.size() + 16);
     out_->scalars.reserve(code_.n_scalars);
     out_->streams.reserve(code_.operands.size());
@@ -333,7 +263,7 @@ class Compiler {
     const bool takes_scalars = steps_.find(ins.op, kind, form_as) != nullptr && base == 0 && ins.op != Op::nextafter;
     MicroOp op{};
     uint8_t form;
-    if (takes_scalars && is_scalar(ins.b) && !(is_scalar(ins.a) && current_ == ins.b)) {
+    if (takes_scalars && is_scalar(ins.b)) {
       need(ins.a);
       form = form_as;
       op.s = scalar_for(ins.b);

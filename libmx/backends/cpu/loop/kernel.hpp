@@ -1,9 +1,10 @@
-// What compile() makes and run() executes: a tape whose operands have no addresses yet. Internal to the loop executor;
-// a second executor (a JIT) would add its code beside the tape, fed from the same Code.
+// What compile() makes and run() executes: a tape whose operands have no addresses yet, and beside it the machine code
+// that the JIT makes of the same Code once that pays. Internal to the loop executors.
 #pragma once
 #include <memory>
 #include <vector>
 
+#include "backends/cpu/loop/jit/versions.hpp"
 #include "backends/cpu/loop/loop.hpp"
 #include "backends/cpu/loop/tape.hpp"
 
@@ -33,6 +34,12 @@ uint64_t lane_bits(DType type, uint64_t element) noexcept;
 void check(const Code &code);
 int arity(Op op) noexcept;
 inline bool is_reduction(Op op) noexcept { return op >= Op::reduce_sum && op <= Op::reduce_any; }
+
+// The used instructions in the order of execution.
+std::vector<uint16_t> schedule(const Code &code);
+// Whether float16 and bfloat16 results of the op need no rounding, and small integer results no wrapping.
+bool is_closed(Op op, DType type) noexcept;
+inline bool is_narrow(DType type) noexcept { return type != DType::bool_ && itemsize(type) < 4; }
 
 // The neutral element of a reduction of `type`, as a lane holds it.
 uint64_t identity(Op op, DType type) noexcept;
@@ -73,6 +80,7 @@ struct Reduction {
 
 class Kernel {
  public:
+  Code code;
   const Backend *backend;
   bool wide = false;
   uint16_t n_slots = 0, n_operands = 0, n_scalars = 0;
@@ -88,6 +96,7 @@ class Kernel {
   StepFn range = nullptr;
   bool reads_after_writes = false;  // an operand is still read after a store, so outputs on top of inputs need care
   float block_ns = 0;               // estimated time of one block
+  jit::Versions jitted;
 
   int64_t lane_bytes() const noexcept { return wide ? 8 : 4; }
   int64_t block_bytes() const noexcept { return int64_t{8} * backend->level->vector_bytes; }

@@ -79,7 +79,11 @@ struct Call {
   SmallVector<int64_t, 8> bases;     // address, or index, of each row's first element
   SmallVector<uint64_t, 8> scalars;  // as lanes hold them
   SmallVector<bool, 8> streamed;     // rows whose stores go past the caches; empty if none does
+  jit::Function function;            // does the run in place of the tape, if there is one
 };
+
+// How a kernel's machine code meets the rows of a plan.
+SmallVector<jit::Meeting, 8> meetings(const Plan &plan, std::span<const bool> streamed = {});
 
 bool outputs_overlap_inputs(const Call &call) noexcept;
 

@@ -20,9 +20,7 @@ struct Normalise {
   }
 };
 
-// ---- casts. A float that no int64 holds gives INT64_MIN, as the x86 conversion does, and is then wrapped.
-
-inline int64_t to_i64(double x) { return x >= -0x1p63 && x < 0x1p63 ? static_cast<int64_t>(x) : INT64_MIN; }
+// ---- casts
 inline uint64_t to_u64(double x) {
   return x >= 0x1p63 ? static_cast<uint64_t>(to_i64(x - 0x1p63)) ^ 0x8000000000000000ull
                      : static_cast<uint64_t>(to_i64(x));

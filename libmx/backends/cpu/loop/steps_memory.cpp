@@ -393,6 +393,7 @@ MX_PART(memory, entries);
 extern "C" const Part MX_PART_(loop_float_), MX_PART_(loop_int_), MX_PART_(loop_math_), MX_PART_(loop_lanes_),
     MX_PART_(loop_convert_);
 extern "C" const StepFn MX_PART_(loop_pairs_)[n_simple][n_second];
+extern "C" const LanesFn MX_PART_(loop_rare_)[n_rares];
 
 namespace {
 const Part *const parts[] = {&MX_PART_(loop_memory_), &MX_PART_(loop_float_), &MX_PART_(loop_int_),
@@ -410,5 +411,6 @@ extern "C" const Level MX_PART_(loop_) = {
     {transpose<uint8_t>, transpose<uint16_t>, transpose<uint32_t>, transpose<uint64_t>},
     fence,
     MX_PART_(loop_pairs_),
+    MX_PART_(loop_rare_),
     parts,
     sizeof parts / sizeof parts[0]};

@@ -101,6 +101,10 @@ enum Simple : uint8_t {
   n_second = simple_get_m
 };
 
+// What a level does lane by lane for the JIT, on a vector of each: y = f(a, b) in the rare lanes, y elsewhere.
+enum Rare : uint8_t { rare_sin, rare_cos, rare_power, rare_to_int, n_rares };
+using LanesFn = void (*)(void *y, const void *a, const void *b);
+
 struct Part {
   const Entry *entries;
   uint32_t n;
@@ -119,6 +123,7 @@ struct Level {
   void (*transpose[4])(char *dense, int64_t pitch, const char *strided, int64_t stride, int64_t rows, int64_t n);
   void (*fence)();                  // orders streamed stores
   const StepFn (*pairs)[n_second];  // [n_simple][n_second]
+  const LanesFn *rare;              // [n_rares]
   const Part *const *parts;
   uint32_t n_parts;
 };

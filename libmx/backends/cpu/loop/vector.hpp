@@ -224,6 +224,8 @@ inline F narrow(D low, D high) {
   return joined<F>(__builtin_convertvector(low, Half), __builtin_convertvector(high, Half));
 }
 
+// A float that no int64 holds gives INT64_MIN, as the x86 conversion does, and is then wrapped.
+inline int64_t to_i64(double x) { return x >= -0x1p63 && x < 0x1p63 ? static_cast<int64_t>(x) : INT64_MIN; }
 // A rounded float to the nearest integer; only for values known to be in range.
 inline I to_int(F x) { return __builtin_convertvector(x, I); }
 

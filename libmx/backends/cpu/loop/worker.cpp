@@ -46,12 +46,16 @@ Worker::Worker(const Call &call)
       outer_(plan_, 0, plan_.n_outer),
       middle_(plan_, plan_.n_outer, plan_.first_inner()),
       buffer_(plan_.buffer_bytes),
-      tape_(bind(plan_, call.scalars.data(), buffer_.data())),
+      tape_(call.function ? nullptr : bind(plan_, call.scalars.data(), buffer_.data())),
       current_(plan_.rows.size(), 0),
       filled_(plan_.rows.size(), 0) {
-  if (!call.streamed.empty())
+  if (call.function) {
+    frame_.resize(plan_.rows.size() + 1);
+    for (uint64_t scalar : call.scalars) frame_.push_back(static_cast<int64_t>(scalar));
+  } else if (!call.streamed.empty()) {
     for (const Patch &patch : kernel_.rows)
       if (call.streamed[patch.number]) tape_[patch.step].fn = kernel_.backend->find(micro_put_stream, 0, 0);
+  }
   move();
 }
 
@@ -171,27 +175,35 @@ void Worker::point(const Patch &patch, int64_t address, int64_t mask, bool is_pa
   (patch.is_q ? step.q_mask : step.p_mask) = mask;
 }
 
+bool Worker::is_staged(uint32_t r, bool stage_all) const noexcept {
+  const Row &row = plan_.rows[r];
+  return row.access == Access::staged || (stage_all && row.access == Access::direct && row.what != Row::index);
+}
+
 // A range that is whole blocks, or all of whose rows are staged.
 void Worker::span(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
-  const auto is_staged = [&](uint32_t r) {
-    const Row &row = plan_.rows[r];
-    return row.access == Access::staged || (stage_all && row.access == Access::direct && row.what != Row::index);
-  };
   const uint32_t n_moving = static_cast<uint32_t>(kernel_.streams.size() + kernel_.indices.size());
   if (stage_all || plan_.any_staged)
     for (uint32_t r = 0; r < n_moving; r++)
-      if (is_staged(r) && !plan_.rows[r].is_tiled) pack(r, first, n);
+      if (is_staged(r, stage_all) && !plan_.rows[r].is_tiled) pack(r, first, n);
   if (kernel_.range && !node_moves_ && plan_.rows[0].access != Access::constant) {
-    const int64_t at =
-        is_staged(0) ? reinterpret_cast<intptr_t>(staging(0)) : current_[0] + (first << plan_.rows[0].log2_size);
+    const int64_t at = is_staged(0, stage_all) ? reinterpret_cast<intptr_t>(staging(0))
+                                               : current_[0] + (first << plan_.rows[0].log2_size);
     const int64_t block = kernel_.block_elements(), n_blocks = (n + block - 1) / block;
     const Step range{
         kernel_.range, reinterpret_cast<const char *>(at), 0, node_, n_blocks * kernel_.block_bytes(), 0, 0, nullptr};
     return level_.run(&range, 0, kernel_.block_bytes());
   }
+  call_.function ? run_function(first, n, stage_all, lanes) : run_tape(first, n, stage_all, lanes);
+  if (stage_all || plan_.any_staged)
+    for (uint32_t r = 0; r < n_moving; r++)
+      if (plan_.rows[r].what == Row::output && is_staged(r, stage_all)) unpack(r, first, n, staging(r));
+}
+
+void Worker::run_tape(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
   for (const Patch &patch : kernel_.rows) {
     const Row &row = plan_.rows[patch.number];
-    if (is_staged(patch.number))
+    if (is_staged(patch.number, stage_all))
       point(patch, reinterpret_cast<intptr_t>(staged(patch.number, first)), -1, true);
     else if (row.access == Access::direct)
       point(patch, current_[patch.number] + (row.what == Row::index ? first : first << row.log2_size), -1, false);
@@ -205,9 +217,24 @@ void Worker::span(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
     step.p_mask = node_moves_ ? -1 : 0;
   }
   level_.run(tape_, 0, n * kernel_.lane_bytes());
-  if (stage_all || plan_.any_staged)
-    for (uint32_t r = 0; r < n_moving; r++)
-      if (plan_.rows[r].what == Row::output && is_staged(r)) unpack(r, first, n, staging(r));
+}
+
+void Worker::run_function(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
+  const uint32_t n_moving = static_cast<uint32_t>(kernel_.streams.size() + kernel_.indices.size());
+  for (uint32_t r = 0; r < n_moving; r++) {
+    const Row &row = plan_.rows[r];
+    if (is_staged(r, stage_all))
+      frame_[r] = reinterpret_cast<intptr_t>(staged(r, first));
+    else if (row.access == Access::direct)
+      frame_[r] = current_[r] + (row.what == Row::index ? first : first << row.log2_size);
+    else
+      frame_[r] = row.what == Row::index ? current_[r] : reinterpret_cast<intptr_t>(staging(r));
+  }
+  const char *node = node_ + (node_moves_ ? lanes * kernel_.lane_bytes() : 0);
+  for (uint32_t r = n_moving; r < plan_.rows.size(); r++, node += node_stride_)
+    frame_[r] = reinterpret_cast<intptr_t>(node);
+  frame_[plan_.rows.size()] = node_moves_ ? -1 : kernel_.block_elements() - 1;
+  call_.function(frame_.data(), n);
 }
 
 // Where the elements from `first` on are in staging memory.

@@ -75,6 +75,9 @@ class Worker {
   void transpose(uint32_t row, int64_t first, int64_t n, int64_t rows);
   const char *staged(uint32_t row, int64_t first) noexcept;
   void span(int64_t first, int64_t n, bool stage_all, int64_t lanes);
+  void run_tape(int64_t first, int64_t n, bool stage_all, int64_t lanes);
+  void run_function(int64_t first, int64_t n, bool stage_all, int64_t lanes);
+  bool is_staged(uint32_t row, bool stage_all) const noexcept;
   void pack(uint32_t row, int64_t first, int64_t n);
   template <class Piece>
   void pieces(uint32_t row, int64_t first, int64_t n, Piece piece);
@@ -85,7 +88,8 @@ class Worker {
   const Level &level_;
   Odometer outer_, middle_;
   Buffer buffer_;
-  Step *tape_;  // in the buffer
+  Step *tape_;                      // in the buffer
+  SmallVector<int64_t, 24> frame_;  // what the machine code takes instead
   SmallVector<int64_t, 8> current_;
   SmallVector<int64_t, 8> filled_;  // the address whose element a constant row's block holds
   bool moved_ = true;

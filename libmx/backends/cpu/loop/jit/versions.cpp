@@ -1,0 +1,109 @@
+// When to make machine code, and who keeps it; see versions.hpp.
+#include "backends/cpu/loop/jit/versions.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "backends/cpu/loop/jit/generate.hpp"
+#include "backends/cpu/loop/jit/pages.hpp"
+#include "backends/cpu/loop/kernel.hpp"
+
+namespace mx::loop::jit {
+
+struct Version {
+  std::vector<Meeting> rows;
+  const void *code = nullptr;
+  size_t bytes = 0;
+  const Version *older = nullptr;
+  Function function() const noexcept { return reinterpret_cast<Function>(reinterpret_cast<uintptr_t>(code)); }
+};
+
+namespace {
+
+// One set of rows is the rule; a kernel that is met in many ways stays with these and the VM.
+constexpr int max_versions = 8;
+
+Policy initial_policy() noexcept {
+  const char *given = std::getenv("MX_JIT");
+  return given && std::strcmp(given, "0") == 0 ? Policy::never : Policy::automatic;
+}
+std::atomic<Policy> &policy() noexcept {
+  static std::atomic<Policy> current{initial_policy()};
+  return current;
+}
+
+// Measured: what assembling takes, times how often its gain has to come in for it to pay.
+double worth_ns(const Kernel &kernel) noexcept { return 40e3 + 6e3 * static_cast<double>(kernel.code.ins.size()); }
+
+}  // namespace
+
+void set_policy(Policy wanted) noexcept { policy().store(wanted, std::memory_order_relaxed); }
+
+Versions::~Versions() {
+  const Version *version = newest_.load(std::memory_order_acquire);
+  while (version) {
+    const Version *const older = version->older;
+    discard(version->code, version->bytes);
+    delete version;
+    version = older;
+  }
+}
+
+const Version *Versions::find(std::span<const Meeting> rows) const noexcept {
+  for (const Version *v = newest_.load(std::memory_order_acquire); v; v = v->older)
+    if (std::equal(rows.begin(), rows.end(), v->rows.begin(), v->rows.end())) return v;
+  return nullptr;
+}
+
+bool Versions::has(std::span<const Meeting> rows) const noexcept {
+  const auto plain = [](Meeting m) { return m == Meeting::streamed ? Meeting::moving : m; };
+  for (const Version *v = newest_.load(std::memory_order_acquire); v; v = v->older)
+    if (std::equal(rows.begin(), rows.end(), v->rows.begin(), v->rows.end(),
+                   [&](Meeting a, Meeting b) { return plain(a) == plain(b); }))
+      return true;
+  return false;
+}
+
+Function Versions::choose(const Kernel &kernel, std::span<const Meeting> rows, double work_ns) const noexcept {
+  const Policy now = policy().load(std::memory_order_relaxed);
+  if (now == Policy::never || is_for_vm_.load(std::memory_order_relaxed)) return nullptr;
+  if (const Version *found = find(rows)) return found->function();
+  if (now == Policy::automatic) {
+    const double spent = spent_ns_.load(std::memory_order_relaxed) + work_ns;  // a lost addition does no harm
+    spent_ns_.store(spent, std::memory_order_relaxed);
+    if (spent < worth_ns(kernel)) return nullptr;
+  }
+  return make(kernel, rows);
+}
+
+// Whoever comes second with the same rows adds a twin that nobody finds; both are freed with the kernel.
+Function Versions::make(const Kernel &kernel, std::span<const Meeting> rows) const noexcept {
+  int n = 0;
+  for (const Version *v = newest_.load(std::memory_order_acquire); v; v = v->older) n++;
+  if (n >= max_versions) return nullptr;
+  Version *made = nullptr;
+  if (!is_refused()) try {
+      std::vector<Meeting> kept(rows.begin(), rows.end());
+      const std::vector<uint8_t> code = generate(kernel, kept);
+      made = code.empty() ? nullptr : new Version{std::move(kept)};
+      if (made && !(made->code = executable_copy(code.data(), made->bytes = code.size()))) {
+        delete made;
+        made = nullptr;
+      }
+    } catch (const std::bad_alloc &) {
+      return nullptr;  // another time
+    }
+  if (!made) {
+    is_for_vm_.store(true, std::memory_order_relaxed);
+    return nullptr;
+  }
+  made->older = newest_.load(std::memory_order_relaxed);
+  while (!newest_.compare_exchange_weak(made->older, made, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return made->function();
+}
+
+}  // namespace mx::loop::jit
