@@ -267,10 +267,12 @@ class Compiler {
       need(ins.a);
       form = form_as;
       op.s = scalar_for(ins.b);
+      note_bound(ins, op.s);
     } else if (takes_scalars && is_scalar(ins.a)) {
       need(ins.b);
       form = form_sa;
       op.s = scalar_for(ins.a);
+      note_bound(ins, op.s);
     } else if (current_ == ins.b && current_ != ins.a) {
       form = form_ma;
       op.p = memory(ins.a);
@@ -285,6 +287,10 @@ class Compiler {
     const bool by_lane = ins.op == Op::remainder || ins.op == Op::power || ins.op >= Op::arctan2 ||
                          (ins.op == Op::floor_divide && !is_floating(type));
     emit(op, by_lane && ins.op < Op::equal && ins.op != Op::copysign ? lanes_ns() : simple_ns);
+  }
+  void note_bound(const Ins &ins, int32_t scalar) {
+    if ((ins.op == Op::minimum || ins.op == Op::maximum) && is_floating(ins.type))
+      out_->bounds.push_back(static_cast<uint16_t>(scalar));
   }
   // A product v of a scalar and a value in memory, followed by its only use u beside the accumulator: one step.
   bool lower_scaled(uint16_t v, uint16_t u) {

@@ -67,6 +67,9 @@ MX_OPERATOR(/)
 MX_GROUP MX_INLINE Group<T, N> madd(const Group<T, N> &a, const Group<T, N> &b, const Group<T, N> &c) {
   return map(MX_LAMBDA(T x, T y, T z) { return madd(x, y, z); }, a, b, c);
 }
+MX_GROUP MX_INLINE Group<T, N> nmadd(const Group<T, N> &a, const Group<T, N> &b, const Group<T, N> &c) {
+  return map(MX_LAMBDA(T x, T y, T z) { return madd(-x, y, z); }, a, b, c);
+}
 MX_GROUP MX_INLINE Group<T, N> smaller(const Group<T, N> &a, const Group<T, N> &b) {
   return map(MX_LAMBDA(T x, T y) { return smaller(x, y); }, a, b);
 }
@@ -111,6 +114,9 @@ MX_GROUP MX_INLINE Group<T, N> sub_bits(const Group<T, N> &a, const Group<T, N> 
 MX_GROUP MX_INLINE Group<T, N> shift_right_signed(const Group<T, N> &a, int n) {
   return map(MX_LAMBDA(T x) { return bits<T>(bits<typename LaneOf<T>::Signed>(x) >> n); }, a);
 }
+MX_GROUP MX_INLINE Group<T, N> with_sign(const Group<T, N> &a, const Group<T, N> &b) {
+  return map(MX_LAMBDA(T x, T y) { return copysign(x, y); }, a, b);
+}
 // A rounded float to the nearest integer, for values known to be in range, and back.
 template <int N>
 MX_INLINE Group<F, N> to_int(const Group<F, N> &a) {
@@ -132,6 +138,7 @@ using MaskOf = Lanemask<decltype(T{} < T{}), N>;
 MX_COMPARE(less, x < y)
 MX_COMPARE(equal, x == y)
 MX_COMPARE(not_at_least, ~(x >= y))
+MX_COMPARE(not_less, ~(x < y))
 #undef MX_COMPARE
 MX_GROUP MX_INLINE Group<T, N> choose(const MaskOf<T, N> &mask, const Group<T, N> &yes, const Group<T, N> &no) {
   return map(MX_LAMBDA(T y, decltype(T{} < T{}) m, T n) { return m ? y : n; }, yes, mask, no);
@@ -143,6 +150,8 @@ template <int N>
 MX_INLINE Group<F, N> scale(const Group<F, N> &y, const Group<F, N> &n);
 template <int N>
 MX_INLINE Group<F, N> take_off(const Group<F, N> &q, const Group<F, N> &x);
+template <int N>
+MX_INLINE Group<F, N> log_special(const Group<F, N> &x, const Group<F, N> &y);
 
 template <int N>
 struct Halves {
@@ -171,6 +180,25 @@ MX_INLINE Group<F, N> scale(const Group<F, N> &y, const Group<F, N> &n) {
   return map(MX_LAMBDA(F a, F b) { return F(_mm512_maskz_scalef_ps(0xffff, a, b)); }, y, n);
 #else
   return math::scale_by_parts(y, n);
+#endif
+}
+template <int N>
+MX_INLINE math::Split<Group<F, N>> split(const Group<F, N> &x) {
+#if defined(__AVX512F__)
+  const auto exponent = map(MX_LAMBDA(F a) { return F(_mm512_maskz_getexp_ps(0xffff, a)); }, x);
+  return math::split_parts(
+      exponent,
+      map(MX_LAMBDA(F a) { return F(_mm512_maskz_getmant_ps(0xffff, a, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)); }, x));
+#else
+  return math::split_bits(x);
+#endif
+}
+template <int N>
+MX_INLINE Group<F, N> log_special(const Group<F, N> &x, const Group<F, N> &y) {
+#if defined(__AVX512F__)
+  return map(MX_LAMBDA(F a, F b) { return F(_mm512_fixupimm_ps(b, a, _mm512_set1_epi32(math::log_fixes), 0)); }, x, y);
+#else
+  return math::log_special_by_parts(x, y);
 #endif
 }
 // x - q pi

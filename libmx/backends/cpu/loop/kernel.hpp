@@ -96,6 +96,7 @@ class Kernel {
   StepFn range = nullptr;
   bool reads_after_writes = false;  // an operand is still read after a store, so outputs on top of inputs need care
   float block_ns = 0;               // estimated time of one block
+  std::vector<uint16_t> bounds;     // the float scalars that values are compared to by minimum or maximum
   jit::Versions jitted;
 
   int64_t lane_bytes() const noexcept { return wide ? 8 : 4; }

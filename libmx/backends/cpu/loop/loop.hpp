@@ -42,7 +42,7 @@ PreparedRef prepare(KernelRef kernel, const Geometry &geometry, const Geometry *
 void run(const Prepared &prepared, std::span<char *const> data, std::span<const uint64_t> scalars);
 
 // Which executor the next run takes, as far as is known before it: "jit" or "vm".
-const char *executor(const Prepared &prepared) noexcept;
+const char *executor(const Prepared &prepared);
 
 // A rough estimate of the run time in nanoseconds on one thread, for deciding whether to run inline.
 int64_t estimate_ns(const Kernel &kernel, int64_t n_elements) noexcept;

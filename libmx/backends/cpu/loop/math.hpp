@@ -45,10 +45,6 @@ MX_INLINE V negated(V x) {
   return bit_xor(x, sign_bit);
 }
 template <class V>
-MX_INLINE V with_sign(V x, V s) {
-  return bit_or(bit_and(x, 0x7fffffffu), bit_and(s, sign_bit));
-}
-template <class V>
 MX_INLINE V clamp(V x, float low, float high) {  // NaN passes, being the second operand
   return smaller(x.all(high), larger(x.all(low), x));
 }
@@ -90,17 +86,22 @@ MX_INLINE V small_expm1(V s) {
   const V u = polynomial(s, 0.00019845892f, 0.0013940823f, 0.00833339f, 0.04166636f, 0.16666666f, 0.5f);
   return madd(s * s, u, s);
 }
+// e^s
+template <class V>
+MX_INLINE V small_exp(V s) {
+  return polynomial(s, 0.00019845892f, 0.0013940823f, 0.00833339f, 0.04166636f, 0.16666666f, 0.5f, 1.f, 1.f);
+}
 template <class V>
 MX_INLINE V exp(V x) {
   const Reduced<V> r = reduce_exp(clamp(x, -104.f, 89.f));
-  return scale(small_expm1(r.s) + x.all(1.f), r.n);
+  return scale(small_exp(r.s), r.n);
 }
 // The same where neither e^x nor 2^n leaves the normal numbers; the bits are those of exp.
 constexpr float exp_limit = 87.f;
 template <class V>
 MX_INLINE V exp_within(V x) {
   const Reduced<V> r = reduce_exp(x);
-  return (small_expm1(r.s) + x.all(1.f)) * power_of_magic(r.magic);
+  return small_exp(r.s) * power_of_magic(r.magic);
 }
 template <class V>
 MX_INLINE V exp2(V x) {
@@ -123,7 +124,7 @@ MX_INLINE V expm1(V x) {
 template <class V>
 MX_INLINE V share_of_one(V h) {
   const V q = h / (h + h.all(1.f));
-  return choose(less(h, h.all(0.5f)), madd(negated(h), q, h), q);
+  return choose(less(h, h.all(0.5f)), nmadd(h, q, h), q);
 }
 // 1 / (1 + e^-x), from e = e^-|x| so that nothing overflows.
 template <class V>
@@ -164,8 +165,15 @@ template <class V>
 struct Split {
   V e, f;
 };
+// With what a level has: the exponent of x, and its mantissa m in [1, 2).
 template <class V>
-MX_INLINE Split<V> reduce_log(V x) {
+MX_INLINE Split<V> split_parts(V exponent, V m) {
+  const auto is_large = not_less(m, m.all(0x1.6a09e6p0f));
+  const V factor = choose(is_large, m.all(0.5f), m.all(1.f)), more = choose(is_large, m.all(1.f), m.all(0.f));
+  return {exponent + more, madd(m, factor, m.all(-1.f))};
+}
+template <class V>
+MX_INLINE Split<V> split_bits(V x) {
   const auto is_tiny = less(x, x.all(0x1p-126f));
   const V tiny = choose(is_tiny, x.all(25.f), x.all(0.f));
   const V raw = add_bits(choose(is_tiny, x * x.all(0x1p25f), x), one_bits - 0x3f3504f3u);
@@ -185,28 +193,30 @@ MX_INLINE V log_of(Split<V> s) {
   const V t = madd(s.e, s.e.all(ln2_low), log_tail(s.f)) + s.f;
   return madd(s.e, s.e.all(ln2_high), t);
 }
+// The answers to NaN, 0, 1, -inf, inf, negative and positive numbers, four bits each, as vfixupimmps reads them.
+constexpr int log_fixes = 0x03530422;
 // What a logarithm gives outside of (0, inf), y elsewhere.
 template <class V>
-MX_INLINE V log_special(V x, V y) {
+MX_INLINE V log_special_by_parts(V x, V y) {
   y = choose(equal(x, x.all(infinity)), x, y);
   y = choose(equal(x, x.all(0.f)), x.all(-infinity), y);
   return choose(not_at_least(x, x.all(0.f)), x.all(__builtin_nanf("")), y);
 }
 template <class V>
 MX_INLINE V log(V x) {
-  return log_special(x, log_of(reduce_log(x)));
+  return log_special(x, log_of(split(x)));
 }
 // log2(e) = 1 + c: the product with 1 is exact, so that the small factor alone rounds.
 template <class V>
 MX_INLINE V log2(V x) {
-  const Split<V> s = reduce_log(x);
+  const Split<V> s = split(x);
   const V t = log_tail(s.f), c = x.all(0.44269504f);
   const V y = madd(s.f, c, t * c) + t + s.f;
   return log_special(x, y + s.e);
 }
 template <class V>
 MX_INLINE V log10(V x) {
-  const Split<V> s = reduce_log(x);
+  const Split<V> s = split(x);
   const V t = log_tail(s.f);
   // log10(e) = 0.43359375 + 7.007319e-4, log10(2) = 0.30102539 + 4.605039e-6; the first parts have few bits
   V y = madd(s.e, x.all(4.60503906e-6f), (s.f + t) * x.all(7.00731903e-4f));
@@ -218,7 +228,7 @@ MX_INLINE V log10(V x) {
 template <class V>
 MX_INLINE V log1p(V x) {
   const V w = x.all(1.f) + x;
-  Split<V> s = reduce_log(w);
+  Split<V> s = split(w);
   const auto is_huge = less(x.all(126.f), s.e);
   const V t = power_of_two(negated(choose(is_huge, x.all(126.f), s.e)));
   s.f = choose(is_huge, s.f, madd(x, t, t - x.all(1.f)));
@@ -227,11 +237,11 @@ MX_INLINE V log1p(V x) {
 
 // Sine and cosine up to trig_limit. Beyond it the reduction would lose bits, and the C library does the lane.
 constexpr float trig_limit = 100000.f;
-// x - q pi
+// x - q pi, with pi as a sum of three positive numbers: the products with +0 are -0 then, and keep the sign of a zero.
 template <class V>
 MX_INLINE V take_off_fused(V q, V x) {
-  const V d = madd(q, x.all(8.74227766e-08f), madd(q, x.all(-3.14159274f), x));
-  return madd(q, x.all(3.4302490e-15f), d);
+  const V d = madd(q, x.all(-1.509957882e-07f), madd(q, x.all(-3.14159250259f), x));
+  return madd(q, x.all(-1.07806051e-14f), d);
 }
 // sin(d) = d + d^3 P(d^2), |d| <= pi / 2
 template <class V>
@@ -240,18 +250,19 @@ MX_INLINE V small_sin(V d) {
   const V u = polynomial(z, 2.6056307e-06f, -0.00019809538f, 0.008333066f, -0.1666666f);
   return madd(z, u * d, d);
 }
+// The lowest bit of `magic` says whether q is odd.
 template <class V>
 MX_INLINE V sin(V x) {
-  const V q = rint(x * x.all(0.318309886f)), d = take_off(q, x);
-  const V y = small_sin(bit_xor(d, shift_left(to_int(q), 31)));
-  return choose(equal(x, x.all(0.f)), x, y);
+  const V magic = madd(x, x.all(0.318309886f), x.all(round_magic)), q = magic - x.all(round_magic);
+  const V d = bit_xor(take_off(q, x), shift_left(magic, 31));
+  return with_sign(small_sin(d), d);  // of a zero too
 }
 // cos(x) = +-sin(x - (n + 1/2) pi)
 template <class V>
 MX_INLINE V cos(V x) {
-  const V n = rint(madd(x, x.all(0.318309886f), x.all(-0.5f)));
+  const V magic = madd(x, x.all(0.318309886f), x.all(-0.5f)) + x.all(round_magic), n = magic - x.all(round_magic);
   const V d = take_off(n + x.all(0.5f), x);
-  return small_sin(bit_xor(d, bit_xor(shift_left(to_int(n), 31), sign_bit)));
+  return small_sin(bit_xor(d, bit_xor(shift_left(magic, 31), sign_bit)));
 }
 
 // power: exp2(b log2 a) in double precision; D is a vector of float64. log2(m) = (2 / ln 2) atanh(s), s = (m - 1) /

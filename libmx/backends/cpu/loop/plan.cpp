@@ -284,34 +284,13 @@ Call::Call(const Plan &p, std::span<char *const> data, std::span<const uint64_t>
   const int64_t vector = plan.kernel.backend->level->vector_bytes;
   for (uint32_t r = 0; plan.may_stream && r < bases.size(); r++)
     streamed.push_back(plan.rows[r].may_stream && bases[r] % vector == 0 && !overlaps_input(*this, r));
-  const auto rows = meetings(plan, {streamed.begin(), streamed.size()});
-  function =
-      plan.kernel.jitted.choose(plan.kernel, {rows.begin(), rows.size()},
-                                static_cast<double>(estimate_ns(plan.kernel, plan.outer * plan.middle * plan.inner)));
-}
-
-SmallVector<jit::Meeting, 8> meetings(const Plan &plan, std::span<const bool> streamed) {
-  SmallVector<jit::Meeting, 8> all;
-  for (const Row &row : plan.rows) {
-    if (row.what == Row::result) continue;
-    const bool is_streamed = !streamed.empty() && streamed[all.size()];
-    all.push_back(row.access == Access::constant                           ? jit::Meeting::constant
-                  : row.access == Access::staged && row.what == Row::index ? jit::Meeting::packed
-                  : is_streamed                                            ? jit::Meeting::streamed
-                                                                           : jit::Meeting::moving);
-  }
-  return all;
+  function = function_for(plan, {scalars.begin(), scalars.size()}, {streamed.begin(), streamed.size()});
 }
 
 bool outputs_overlap_inputs(const Call &call) noexcept {
   for (uint32_t r = 0; r < call.bases.size(); r++)
     if (call.plan.rows[r].what == Row::output && overlaps_input(call, r)) return true;
   return false;
-}
-
-const char *executor(const Prepared &prepared) noexcept {
-  const auto rows = meetings(prepared.plan);
-  return prepared.kernel->jitted.has({rows.begin(), rows.size()}) ? "jit" : "vm";
 }
 
 }  // namespace mx::loop

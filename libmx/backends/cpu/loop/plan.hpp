@@ -79,14 +79,15 @@ struct Call {
   SmallVector<int64_t, 8> bases;     // address, or index, of each row's first element
   SmallVector<uint64_t, 8> scalars;  // as lanes hold them
   SmallVector<bool, 8> streamed;     // rows whose stores go past the caches; empty if none does
-  jit::Function function;            // does the run in place of the tape, if there is one
+  jit::Function function = nullptr;  // does the run in place of the tape, if there is one
 };
 
-// How a kernel's machine code meets the rows of a plan.
-SmallVector<jit::Meeting, 8> meetings(const Plan &plan, std::span<const bool> streamed = {});
+// The machine code for a run with these scalars, as lanes hold them, and streamed rows; null if the VM is to do it.
+jit::Function function_for(const Plan &plan, std::span<const uint64_t> scalars, std::span<const bool> streamed);
 
 bool outputs_overlap_inputs(const Call &call) noexcept;
 
+void run_small(const Plan &plan, std::span<char *const> data, std::span<const uint64_t> scalars);
 void run_elementwise(const Call &call);
 void run_rows(const Call &call);
 void run_columns(const Call &call);

@@ -2,54 +2,12 @@
 #include "backends/cpu/loop/run.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/loop/worker.hpp"
 #include "base/status.hpp"
 
 namespace mx::loop {
 namespace {
-
-// One thread, one pass over memory that is dense as it is. The last block is incomplete: it works on copies.
-void run_small(const Plan &plan, std::span<char *const> data, std::span<const uint64_t> given) {
-  const Kernel &kernel = plan.kernel;
-  const Level &level = *kernel.backend->level;
-  alignas(64) char buffer[small_buffer_bytes];
-  SmallVector<uint64_t, 8> scalars;
-  for (const ScalarUse &use : kernel.scalars) scalars.push_back(lane_bits(use.type, given[use.arg]));
-  Step *const tape = bind(plan, scalars.data(), buffer);
-  const int64_t block = kernel.block_elements(), rest = plan.inner % block, whole = plan.inner - rest;
-  const auto memory = [&](const Row &row) { return data[row.operand] + row.offset; };
-  const auto point = [&](const Patch &patch, const char *at, int64_t mask) {
-    (patch.is_q ? tape[patch.step].q : tape[patch.step].p) = at;
-    (patch.is_q ? tape[patch.step].q_mask : tape[patch.step].p_mask) = mask;
-  };
-  for (const Row &row : plan.rows)
-    if (row.access == Access::constant) level.pack[row.log2_size](buffer + row.staging, memory(row), 0, block);
-  if (whole != 0) {
-    for (const Patch &patch : kernel.rows) {
-      const Row &row = plan.rows[patch.number];
-      const bool moves = row.access == Access::direct;
-      point(patch, moves ? memory(row) : buffer + row.staging, moves ? -1 : 0);
-    }
-    level.run(tape, 0, whole * kernel.lane_bytes());
-  }
-  if (rest == 0) return;
-  for (const Row &row : plan.rows) {
-    if (row.access != Access::direct || row.what != Row::input) continue;
-    char *const dense = buffer + row.staging;
-    const char *const from = memory(row) + (whole << row.log2_size);
-    // The lanes beyond the end get copies of an element: leftovers could be slow to compute with.
-    level.pack[row.log2_size](dense, from, 0, block);
-    if (rest > 1) std::memcpy(dense, from, static_cast<size_t>(rest) << row.log2_size);
-  }
-  for (const Patch &patch : kernel.rows) point(patch, buffer + plan.rows[patch.number].staging, 0);
-  level.run(tape, 0, kernel.block_bytes());
-  for (const Row &row : plan.rows)
-    if (row.what == Row::output)
-      std::memcpy(memory(row) + (whole << row.log2_size), buffer + row.staging,
-                  static_cast<size_t>(rest) << row.log2_size);
-}
 
 // A segment takes a few microseconds: so threads end together even where all of it takes little more than ten times as
 // long.

@@ -74,6 +74,12 @@ inline bool is_far(float x) { return !(__builtin_fabsf(x) <= math::trig_limit); 
 inline bool is_unusual(float a, float b) {
   return !(__builtin_fabsf(a) < __builtin_inff() && a != 0 && __builtin_fabsf(b) < __builtin_inff());
 }
+template <class O>
+__attribute__((noinline)) void all_lanes(void *y, const void *a, const void *) {
+  F x[1] = {load<F>(a)};
+  O::template f<1>(x);
+  store(y, x[0]);
+}
 template <float (*function)(float)>
 __attribute__((noinline)) void far_lanes(void *y, const void *a, const void *) {
   for (int i = 0; i < vector_bytes / 4; i++) {
@@ -157,5 +163,5 @@ const Entry entries[] = {
 MX_PART(math, entries);
 
 extern "C" const LanesFn MX_PART_(loop_rare_)[n_rares];
-extern "C" const LanesFn MX_PART_(loop_rare_)[n_rares] = {far_lanes<sine>, far_lanes<cosine>, unusual_lanes,
-                                                          outside_lanes};
+extern "C" const LanesFn MX_PART_(loop_rare_)[n_rares] = {far_lanes<sine>,    far_lanes<cosine>, all_lanes<Exp>,
+                                                          all_lanes<Sigmoid>, unusual_lanes,     outside_lanes};

@@ -102,7 +102,7 @@ enum Simple : uint8_t {
 };
 
 // What a level does lane by lane for the JIT, on a vector of each: y = f(a, b) in the rare lanes, y elsewhere.
-enum Rare : uint8_t { rare_sin, rare_cos, rare_power, rare_to_int, n_rares };
+enum Rare : uint8_t { rare_sin, rare_cos, rare_exp, rare_sigmoid, rare_power, rare_to_int, n_rares };
 using LanesFn = void (*)(void *y, const void *a, const void *b);
 
 struct Part {

@@ -43,6 +43,12 @@ class Assembler : private Xbyak::CodeGenerator {
     int result, a, b;
     LanesFn function;
   };
+  // What the opmask of a copy was last made of.
+  struct Compared {
+    Id a = none, b = none;
+    uint8_t predicate = 0;
+    bool operator==(const Compared &) const = default;
+  };
   struct Vector {
     Xbyak::Label label;
     uint8_t bytes[64];
@@ -98,9 +104,11 @@ class Assembler : private Xbyak::CodeGenerator {
   void emit_compare(const Instruction &ins);
   void emit_choose(const Instruction &ins);
   void emit_choose_if(const Instruction &ins);
+  void emit_with_sign(const Instruction &ins);
+  void emit_log_fix(const Instruction &ins);
   void emit_rare(const Instruction &ins);
   void compare_to(const Register &mask, const Instruction &ins, const Register &a, const Xbyak::Operand &b);
-  void fused(bool is_wide, int form, const Register &d, const Register &a, const Xbyak::Operand &b);
+  void fused(int form, const Register &d, const Register &a, const Xbyak::Operand &b);
 
   // ---- conversions.cpp
   void emit_conversion(const Instruction &ins);
@@ -122,6 +130,7 @@ class Assembler : private Xbyak::CodeGenerator {
   const Instruction *current_ = nullptr;
   Id current_id_ = none;
   int temps_ = 0;
+  Compared compared_[8];
   std::vector<Home> homes_;
   std::vector<int16_t> uniform_slot_;
   std::vector<Owner> owners_;

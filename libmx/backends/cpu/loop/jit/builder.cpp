@@ -45,6 +45,10 @@ Value scale(Value y, Value n) {
   if (y.code->code.has_512) return y.with(V::scale, n);
   return ::math::scale_by_parts(y, n);
 }
+Value log_special(Value x, Value y) {
+  if (x.code->code.has_512) return y.with(V::log_fix, x);
+  return ::math::log_special_by_parts(x, y);
+}
 Value take_off(Value q, Value x) { return ::math::take_off_fused(q, x); }
 
 }  // namespace mx::loop::jit

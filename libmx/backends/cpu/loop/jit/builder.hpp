@@ -72,11 +72,20 @@ MX_VALUE inline Typed<n> rint(Typed<n> a) { return a.with(V::round, 8); }
 MX_VALUE inline Typed<n> madd(Typed<n> a, Typed<n> b, Typed<n> c) {
   return {a.code, a.code->put(V::madd, n, a.id, b.id, c.id)};
 }
+MX_VALUE inline Typed<n> nmadd(Typed<n> a, Typed<n> b, Typed<n> c) {
+  return {a.code, a.code->put(V::nmadd, n, a.id, b.id, c.id)};
+}
+MX_VALUE inline Typed<n> with_sign(Typed<n> a, Typed<n> b) {
+  if (a.code->code.has_512) return a.with(V::with_sign, b);
+  constexpr typename Typed<n>::Raw sign = typename Typed<n>::Raw{1} << (n - 1);
+  return bit_or(bit_and(a, ~sign), bit_and(b, sign));
+}
 MX_VALUE inline Mask<n> compared(Typed<n> a, Typed<n> b, Predicate predicate) {
   return {a.code, a.with(V::compare, b, predicate).id};
 }
 MX_VALUE inline Mask<n> less(Typed<n> a, Typed<n> b) { return compared(a, b, is_less); }
 MX_VALUE inline Mask<n> equal(Typed<n> a, Typed<n> b) { return compared(a, b, is_equal); }
+MX_VALUE inline Mask<n> not_less(Typed<n> a, Typed<n> b) { return compared(a, b, is_not_less); }
 MX_VALUE inline Mask<n> not_at_least(Typed<n> a, Typed<n> b) { return compared(a, b, is_not_at_least); }
 MX_VALUE inline Typed<n> choose(Mask<n> mask, Typed<n> yes, Typed<n> no) {
   return {yes.code, yes.code->choose(n, mask.id, yes.id, no.id)};
@@ -95,5 +104,6 @@ inline Halves widen(Value a) {
 inline Value narrow(Wide low, Wide high) { return {low.code, low.code->put(V::narrow, 32, low.id, high.id)}; }
 Value scale(Value y, Value n);
 Value take_off(Value q, Value x);
+Value log_special(Value x, Value y);
 
 }  // namespace mx::loop::jit

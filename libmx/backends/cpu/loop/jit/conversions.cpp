@@ -35,6 +35,10 @@ void Assembler::emit_conversion(const Instruction &ins) {
       if (has_512_) return ins.bits == 64 ? vrndscalepd(d, a, ins.imm) : vrndscaleps(d, a, ins.imm);
       return ins.bits == 64 ? vroundpd(d, a, ins.imm) : vroundps(d, a, ins.imm);
     }
+    case V::exponent:
+      return vgetexpps(result(), a);
+    case V::mantissa:
+      return vgetmantps(result(), a, 0);
     case V::i32_to_f32:
       return vcvtdq2ps(result(), a);
     case V::u32_to_f32:

@@ -32,6 +32,7 @@ size_t Assembler::assemble() {
   enter();
   for (Id id : layout_.before) emit(id);
   load_pointers();
+  for (Compared &compared : compared_) compared = {};
   xor_(edx, edx);
   Xbyak::Label loop;
   align(32);

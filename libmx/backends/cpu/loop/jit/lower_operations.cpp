@@ -3,6 +3,13 @@
 #include "backends/cpu/loop/math.hpp"
 
 namespace mx::loop::jit {
+
+// Found by ::math beside Value.
+static ::math::Split<Value> split(Value x) {
+  if (!x.code->code.has_512) return ::math::split_bits(x);
+  return ::math::split_parts(x.with(V::exponent), x.with(V::mantissa));
+}
+
 namespace {
 
 bool is_float(Kind kind) noexcept { return kind == kind_f32 || kind == kind_f64; }
@@ -86,15 +93,18 @@ Id Lowering::float_unary(uint16_t v, Typed<n> x) {
 
 Id Lowering::float_function(Op op, Value x) {
   namespace m = ::math;
+  const bool has_512 = b_.code.has_512;  // which scales by powers of two in one instruction
   switch (op) {
     case Op::exp:
-      return m::exp(x).id;
+      if (has_512) return m::exp(x).id;
+      return rare(rare_exp, m::exp_within(x).id, x.id, none, m::absolute(x), m::exp_limit, is_not_less_equal);
     case Op::exp2:
       return m::exp2(x).id;
     case Op::expm1:
       return m::expm1(x).id;
     case Op::sigmoid:
-      return m::sigmoid(x).id;
+      if (has_512) return m::sigmoid(x).id;
+      return rare(rare_sigmoid, m::sigmoid_within(x).id, x.id, none, m::absolute(x), m::exp_limit, is_not_less_equal);
     case Op::tanh:
       return m::tanh(x).id;
     case Op::erf:
@@ -161,7 +171,11 @@ void Lowering::binary(uint16_t v) {
   if (i.op == Op::minimum || i.op == Op::maximum) {
     // As in the VM a lone scalar is the second operand.
     const bool swapped = ins(i.a).op == Op::scalar && ins(i.b).op != Op::scalar;
-    return set(v, extreme(i.op, kind, value(swapped ? i.b : i.a), value(swapped ? i.a : i.b)));
+    const uint16_t a = swapped ? i.b : i.a, b = swapped ? i.a : i.b;
+    const bool may_be_nan = ins(b).op != Op::scalar || ins(a).op == Op::scalar;
+    if (is_float(kind) && !may_be_nan)
+      return set(v, b_.put(i.op == Op::minimum ? V::smaller : V::larger, width(kind), value(b), value(a)));
+    return set(v, extreme(i.op, kind, value(a), value(b)));
   }
   if (kind == kind_f32)
     set(v, float_binary(i.op, narrow_value(i.a), narrow_value(i.b)));
@@ -173,7 +187,6 @@ void Lowering::binary(uint16_t v) {
 
 template <int n>
 Id Lowering::float_binary(Op op, Typed<n> a, Typed<n> b) {
-  constexpr typename Typed<n>::Raw sign = typename Typed<n>::Raw{1} << (n - 1);
   switch (op) {
     case Op::add:
       return (a + b).id;
@@ -186,7 +199,7 @@ Id Lowering::float_binary(Op op, Typed<n> a, Typed<n> b) {
     case Op::floor_divide:
       return (a / b).with(V::round, round_down).id;
     case Op::copysign:
-      return bit_or(absolute_of(a), bit_and(b, sign)).id;
+      return with_sign(a, b).id;
     case Op::power:
       if constexpr (n == 32) return power(a, b);
       [[fallthrough]];

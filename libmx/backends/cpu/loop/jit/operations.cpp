@@ -1,10 +1,10 @@
 // Machine instructions of arithmetic, comparison and selection; see assembler.hpp. Operands are brought into registers
 // before the last one's memory is named, since its address may need a scratch register.
 #include "backends/cpu/loop/jit/assembler.hpp"
+#include "backends/cpu/loop/math.hpp"
 
 namespace mx::loop::jit {
 
-using Xbyak::util::k1;
 using Xbyak::util::rsp;
 
 void Assembler::emit(Id id) {
@@ -35,7 +35,14 @@ void Assembler::emit(Id id) {
       release_dying();
       break;
     case V::madd:
+    case V::nmadd:
       emit_madd(ins);
+      break;
+    case V::with_sign:
+      emit_with_sign(ins);
+      break;
+    case V::log_fix:
+      emit_log_fix(ins);
       break;
     case V::shift_left:
     case V::shift_right:
@@ -52,8 +59,10 @@ void Assembler::emit(Id id) {
       emit_rare(ins);
       break;
     default:
-      ins.op >= V::i32_to_f32 || ins.op == V::square_root || ins.op == V::round ? emit_conversion(ins)
-                                                                                : emit_arithmetic(ins);
+      ins.op >= V::i32_to_f32 || ins.op == V::square_root || ins.op == V::round || ins.op == V::exponent ||
+              ins.op == V::mantissa
+          ? emit_conversion(ins)
+          : emit_arithmetic(ins);
   }
   if (ins.is_uniform && uniform_slot_[id] >= 0) vmovups(slot(uniform_slot_[id]), vec(0));
 }
@@ -173,16 +182,17 @@ void Assembler::emit_shift(const Instruction &ins) {
   is_wide ? vpsraq(d, a, ins.imm) : vpsrad(d, a, ins.imm);
 }
 
-// The machine's forms: 132: d = d * b + a, 213: d = a * d + b, 231: d = a * b + d.
-void Assembler::fused(bool is_wide, int form, const Register &d, const Register &a, const Xbyak::Operand &b) {
-  switch (form) {
-    case 132:
-      return is_wide ? vfmadd132pd(d, a, b) : vfmadd132ps(d, a, b);
-    case 213:
-      return is_wide ? vfmadd213pd(d, a, b) : vfmadd213ps(d, a, b);
-    default:
-      return is_wide ? vfmadd231pd(d, a, b) : vfmadd231ps(d, a, b);
+// The machine's forms: 132: d = d * b + a, 213: d = a * d + b, 231: d = a * b + d; or the product's negative.
+void Assembler::fused(int form, const Register &d, const Register &a, const Xbyak::Operand &b) {
+  const bool is_wide = current_->bits == 64;
+  if (current_->op == V::nmadd) {
+    if (form == 132) return is_wide ? vfnmadd132pd(d, a, b) : vfnmadd132ps(d, a, b);
+    if (form == 213) return is_wide ? vfnmadd213pd(d, a, b) : vfnmadd213ps(d, a, b);
+    return is_wide ? vfnmadd231pd(d, a, b) : vfnmadd231ps(d, a, b);
   }
+  if (form == 132) return is_wide ? vfmadd132pd(d, a, b) : vfmadd132ps(d, a, b);
+  if (form == 213) return is_wide ? vfmadd213pd(d, a, b) : vfmadd213ps(d, a, b);
+  is_wide ? vfmadd231pd(d, a, b) : vfmadd231ps(d, a, b);
 }
 
 // One operand becomes the result: one that ends here, else one that has to be read from memory anyway, else a copy.
@@ -206,14 +216,14 @@ void Assembler::emit_madd(const Instruction &ins) {
   if (!is_taken) {
     const Register d = take();
     is_in_register(target) ? vmovaps(d, reg(target)) : refill(d, target);
-    fused(ins.bits == 64, form, d, a, source(last));
+    fused(form, d, a, source(last));
     return release_dying();
   }
   const Source b = source(last);
   const Register d = reg(target);
   release_dying();
   claim(d);
-  fused(ins.bits == 64, form, d, a, b);
+  fused(form, d, a, b);
 }
 
 // ---- masks
@@ -227,6 +237,7 @@ void Assembler::compare_to(const Register &mask, const Instruction &ins, const R
     return is_wide ? vpcmpgtq(mask, a, b) : vpcmpgtd(mask, a, b);
   }
   const Xbyak::Opmask k(1 + copy_ % 7);
+  compared_[static_cast<size_t>(copy_)] = {};
   constexpr uint8_t equal = 0, greater = 6;
   if (ins.op == V::compare)
     is_wide ? vcmppd(k, a, b, ins.imm) : vcmpps(k, a, b, ins.imm);
@@ -264,13 +275,42 @@ void Assembler::emit_choose(const Instruction &ins) {
   release_dying();
 }
 
+// A bitwise function of (a, b, mask): the first one is overwritten.
+void Assembler::emit_with_sign(const Instruction &ins) {
+  constexpr uint8_t mask_selects = 0xe4;
+  const bool is_wide = ins.bits == 64, is_taken = is_in_register(ins.a) && dies(ins.a) && ins.a != ins.b;
+  const Register b = reg(ins.b);
+  const Memory mask = constant(is_wide ? ~uint64_t{0} >> 1 : 0x7fffffff, ins.bits, true);
+  const Register d = is_taken ? reg(ins.a) : take();
+  if (!is_taken) is_in_register(ins.a) ? vmovaps(d, reg(ins.a)) : refill(d, ins.a);
+  is_wide ? vpternlogq(d, b, mask, mask_selects) : vpternlogd(d, b, mask, mask_selects);
+  release_dying();
+  if (is_taken) claim(d);
+}
+
+void Assembler::emit_log_fix(const Instruction &ins) {
+  const bool is_taken = is_in_register(ins.a) && dies(ins.a);
+  const Register x = reg(ins.b);
+  const Memory fixes = constant(::math::log_fixes, 32, true);
+  const Register d = is_taken ? reg(ins.a) : take();
+  if (!is_taken) is_in_register(ins.a) ? vmovaps(d, reg(ins.a)) : refill(d, ins.a);
+  vfixupimmps(d, x, fixes, 0);
+  release_dying();
+  if (is_taken) claim(d);
+}
+
 void Assembler::emit_choose_if(const Instruction &ins) {
   const bool is_wide = ins.bits == 64;
   const Register a = reg(ins.a);
   if (has_512_) {
     const Xbyak::Opmask k(1 + copy_ % 7);
-    const Source b = source(ins.b);
-    is_wide ? vcmppd(k, a, b, ins.imm) : vcmpps(k, a, b, ins.imm);
+    Compared &last = compared_[static_cast<size_t>(copy_)];
+    const Compared now{ins.a, ins.b, ins.imm};
+    if (last != now) {
+      const Source b = source(ins.b);
+      is_wide ? vcmppd(k, a, b, ins.imm) : vcmpps(k, a, b, ins.imm);
+    }
+    last = now;
     const Register no = reg(ins.d);
     const Source yes = source(ins.c);
     const Register d = result();
@@ -292,8 +332,10 @@ void Assembler::emit_rare(const Instruction &ins) {
   rare_.push_back(std::make_unique<RareCall>());
   RareCall &call = *rare_.back();
   if (has_512_) {
-    vcmpps(k1, tested, limit, ins.imm);
-    kortestw(k1, k1);
+    const Xbyak::Opmask k(1 + copy_ % 7);
+    compared_[static_cast<size_t>(copy_)] = {};
+    vcmpps(k, tested, limit, ins.imm);
+    kortestw(k, k);
   } else {
     const Register mask = temp();
     vcmpps(mask, tested, limit, ins.imm);

@@ -23,7 +23,7 @@ enum class V : uint8_t {
   // Sinks, of value a.
   store,
   accumulate,
-  // Floating; a * b + c is rounded once; smaller and larger give b if either is NaN.
+  // Floating; a * b + c and c - a * b are rounded once; smaller and larger give b if either is NaN.
   add,
   subtract,
   multiply,
@@ -33,7 +33,12 @@ enum class V : uint8_t {
   square_root,
   round,
   madd,
-  scale,  // a * 2^b
+  nmadd,
+  exponent,
+  mantissa,   // of a, in [1, 2)
+  log_fix,    // a, but for the special values of b what ::math::log_fixes says
+  with_sign,  // a with the sign of b
+  scale,      // a * 2^b
   // Integer.
   int_add,
   int_subtract,

@@ -28,15 +28,28 @@ constexpr int max_versions = 8;
 
 Policy initial_policy() noexcept {
   const char *given = std::getenv("MX_JIT");
-  return given && std::strcmp(given, "0") == 0 ? Policy::never : Policy::automatic;
+  if (!given) return Policy::automatic;
+  return std::strcmp(given, "0") == 0        ? Policy::never
+         : std::strcmp(given, "always") == 0 ? Policy::always
+                                             : Policy::automatic;
 }
 std::atomic<Policy> &policy() noexcept {
   static std::atomic<Policy> current{initial_policy()};
   return current;
 }
 
-// Measured: what assembling takes, times how often its gain has to come in for it to pay.
-double worth_ns(const Kernel &kernel) noexcept { return 40e3 + 6e3 * static_cast<double>(kernel.code.ins.size()); }
+// Assembling takes about 10 us and 1 us an instruction; a run gains a tenth, or a third if it is small. So much work of
+// the VM, as estimated, has to be there before it pays.
+double worth_ns(const Kernel &kernel) noexcept { return 150e3 + 15e3 * static_cast<double>(kernel.code.ins.size()); }
+
+// With 16 registers too few vectors go through a long function at a time, unless there are only few: the VM, which
+// takes eight through each function before the next one, is ahead by 10 to 20 % then.
+bool vm_is_faster(const Kernel &kernel, double work_ns) noexcept {
+  if (kernel.backend->level->vector_bytes > 32 || work_ns < 1000) return false;
+  for (const Ins &ins : kernel.code.ins)
+    if (ins.op >= Op::exp && ins.op <= Op::sigmoid && ins.op != Op::sin && ins.op != Op::cos) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -70,6 +83,7 @@ bool Versions::has(std::span<const Meeting> rows) const noexcept {
 Function Versions::choose(const Kernel &kernel, std::span<const Meeting> rows, double work_ns) const noexcept {
   const Policy now = policy().load(std::memory_order_relaxed);
   if (now == Policy::never || is_for_vm_.load(std::memory_order_relaxed)) return nullptr;
+  if (now == Policy::automatic && vm_is_faster(kernel, work_ns)) return nullptr;
   if (const Version *found = find(rows)) return found->function();
   if (now == Policy::automatic) {
     const double spent = spent_ns_.load(std::memory_order_relaxed) + work_ns;  // a lost addition does no harm

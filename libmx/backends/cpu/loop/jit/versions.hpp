@@ -44,7 +44,8 @@ class Versions {
   mutable std::atomic<bool> is_for_vm_{false};
 };
 
-// For tests: always use the JIT where it can do a kernel, or never. MX_JIT=0 means never from the start.
+// For tests: always use the JIT where it can do a kernel, or never. MX_JIT=0 means never from the start, MX_JIT=always
+// what it says.
 enum class Policy : uint8_t { automatic, always, never };
 void set_policy(Policy policy) noexcept;
 // The bytes of all machine code, with what rounding to pages adds.
