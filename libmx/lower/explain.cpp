@@ -260,7 +260,10 @@ std::string unit_name(const Graph &graph, const Unit &unit) {
   return n > max_named_ops ? text + "And" + std::to_string(n - max_named_ops) + "More" : text;
 }
 
-const char *executor(const Step &step) noexcept { return step.kind == Step::Kind::library ? "library" : "vm"; }
+const char *executor(const Step &step) {
+  if (step.kind == Step::Kind::library) return "library";
+  return loop::executor(*(step.kind == Step::Kind::rows ? step.passes.front() : step).prepared);
+}
 
 std::string explain(Graph graph) { return Report(std::move(graph)).run(); }
 

@@ -27,19 +27,23 @@ bool has_nan_bound(const Kernel &kernel, std::span<const uint64_t> scalars) noex
   return false;
 }
 
+double work_ns(const Plan &plan) noexcept {
+  return static_cast<double>(estimate_ns(plan.kernel, plan.outer * plan.middle * plan.inner));
+}
+
 }  // namespace
 
 jit::Function function_for(const Plan &plan, std::span<const uint64_t> scalars, std::span<const bool> streamed) {
   if (has_nan_bound(plan.kernel, scalars)) return nullptr;
   const auto rows = meetings(plan, streamed);
-  const int64_t elements = plan.outer * plan.middle * plan.inner;
-  return plan.kernel.jitted.choose(plan.kernel, {rows.begin(), rows.size()},
-                                   static_cast<double>(estimate_ns(plan.kernel, elements)));
+  return plan.kernel.jitted.choose(plan.kernel, {rows.begin(), rows.size()}, work_ns(plan));
 }
 
 const char *executor(const Prepared &prepared) {
   const auto rows = meetings(prepared.plan, {});
-  return prepared.kernel->jitted.has({rows.begin(), rows.size()}) ? "jit" : "vm";
+  const bool is_jit =
+      prepared.kernel->jitted.would_choose(*prepared.kernel, {rows.begin(), rows.size()}, work_ns(prepared.plan));
+  return is_jit ? "jit" : "vm";
 }
 
 }  // namespace mx::loop

@@ -71,13 +71,18 @@ const Version *Versions::find(std::span<const Meeting> rows) const noexcept {
   return nullptr;
 }
 
-bool Versions::has(std::span<const Meeting> rows) const noexcept {
+bool Versions::would_choose(const Kernel &kernel, std::span<const Meeting> rows, double work_ns) const {
+  const Policy now = policy().load(std::memory_order_relaxed);
+  if (now == Policy::never || is_for_vm_.load(std::memory_order_relaxed) || is_refused()) return false;
+  const bool is_automatic = now == Policy::automatic;
+  if (is_automatic && vm_is_faster(kernel, work_ns)) return false;
   const auto plain = [](Meeting m) { return m == Meeting::streamed ? Meeting::moving : m; };
   for (const Version *v = newest_.load(std::memory_order_acquire); v; v = v->older)
     if (std::equal(rows.begin(), rows.end(), v->rows.begin(), v->rows.end(),
                    [&](Meeting a, Meeting b) { return plain(a) == plain(b); }))
       return true;
-  return false;
+  if (is_automatic && spent_ns_.load(std::memory_order_relaxed) + work_ns < worth_ns(kernel)) return false;
+  return !generate(kernel, {rows.begin(), rows.end()}).empty();
 }
 
 Function Versions::choose(const Kernel &kernel, std::span<const Meeting> rows, double work_ns) const noexcept {

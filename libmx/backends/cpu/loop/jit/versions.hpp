@@ -32,8 +32,8 @@ class Versions {
 
   // The function for these rows, or null: the VM is to do the run. `work_ns` is what the run would take it.
   Function choose(const Kernel &kernel, std::span<const Meeting> rows, double work_ns) const noexcept;
-  // Whether there is one, streamed or not.
-  bool has(std::span<const Meeting> rows) const noexcept;
+  // Whether choose would give one, streamed or not. Allocates; throws bad_alloc.
+  bool would_choose(const Kernel &kernel, std::span<const Meeting> rows, double work_ns) const;
 
  private:
   const Version *find(std::span<const Meeting> rows) const noexcept;
