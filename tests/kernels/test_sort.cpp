@@ -158,8 +158,9 @@ void test_long() {
   for (DType dtype : all_dtypes) {
     const bool is_wide = itemsize(dtype) >= 4;
     const double high = dtype == DType::bool_ ? 1 : itemsize(dtype) == 1 ? 100 : is_wide ? 50000 : 2000;
-    for (int which = 0; which < 7; which++) {
-      const int64_t n = is_wide && which < 2 ? 200'003 : 65'536 + which - 1;
+    const bool is_common = dtype == DType::float32 || dtype == DType::int64 || dtype == DType::uint16;
+    for (int which = 0; which < 7; which += is_common ? 1 : 5) {
+      const int64_t n = is_wide && which < 2 ? 150'003 : 65'536 + which - 1;
       const Values x = with_specials(pattern(which, n, 0, static_cast<int64_t>(high)), dtype);
       check_sorts(dtype, {n}, 0, x, Arrangement::row_major);
       if (dtype == DType::bool_) continue;
