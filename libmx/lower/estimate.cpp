@@ -1,5 +1,7 @@
 #include "lower/estimate.hpp"
 
+#include <bit>
+
 namespace mx::lower {
 namespace {
 
@@ -23,9 +25,9 @@ int64_t estimate_ns(const Step &step) noexcept {
   const int64_t n = step.inputs.empty() ? 1 : std::max<int64_t>(1, last(step.inputs[0], 1));
   switch (step.op) {
     case OpCode::matmul:
-      return 300 + elements(step.outputs[0]) * n / 16;
+      return 300 + elements(step.outputs[0]) * n / 32;
     case OpCode::addmm:
-      return 300 + elements(step.outputs[0]) * std::max<int64_t>(1, last(step.inputs[1], 1)) / 16;
+      return 300 + elements(step.outputs[0]) * std::max<int64_t>(1, last(step.inputs[1], 1)) / 32;
     case OpCode::attention:
       return 1000 + elements(step.inputs[0]) * last(step.inputs[1], 2) / 4;
     case OpCode::cholesky:
@@ -41,9 +43,16 @@ int64_t estimate_ns(const Step &step) noexcept {
       return 1'000'000;  // waits for a disk: never inline
     case OpCode::sort:
     case OpCode::argsort:
+      return 300 + 6 * elements(step.outputs[0]);
     case OpCode::partition:
     case OpCode::argpartition:
-      return 300 + 20 * touched;
+      return 300 + 2 * elements(step.outputs[0]);
+    case OpCode::searchsorted:
+      return 200 + 4 * elements(step.outputs[0]) * std::bit_width(static_cast<uint64_t>(n));
+    case OpCode::gather:
+    case OpCode::gather_axis:
+    case OpCode::dynamic_slice:  // what is taken counts, not what it is taken from
+      return 200 + touched - elements(step.inputs[0]);
     default:
       return 200 + touched;
   }

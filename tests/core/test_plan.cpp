@@ -157,7 +157,21 @@ static void test_independent_depths_do_not_make_cycles() {
          "arena 64\n");
 }
 
+// Few rows of a large table are few rows: no reason to hand the work to another thread.
+static void test_estimates_follow_what_is_touched() {
+  const auto estimate = [](int64_t table, int64_t rows) {
+    GraphBuilder b;
+    const uint32_t x = b.leaf({table, 100}), at = b.leaf({rows}, mx::DType::int32);
+    b.output(b.add(OpCode::gather, {x, at}, Attrs().put(Dims{0}).put(Dims{1, 100})));
+    return lower(std::move(b.graph)).estimate_ns;
+  };
+  CHECK(estimate(1'000'000, 10) < 10'000);
+  CHECK(estimate(1'000'000, 10) == estimate(100, 10));
+  CHECK(estimate(100, 10'000) > 100'000);
+}
+
 int main() {
+  test_estimates_follow_what_is_touched();
   test_a_chain_is_one_loop();
   test_broadcasts_fuse();
   test_reductions_take_their_producer();
