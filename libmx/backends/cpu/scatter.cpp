@@ -1,6 +1,9 @@
 // scatter and scatter_axis: updates at index arrays, in place. Negative indices count from the end; what is out of
 // range then is dropped. Several updates of one element take effect in index order, whatever the number of threads:
 // work is divided by what is written, not by what is read.
+#include <algorithm>
+#include <utility>
+
 #include "backends/cpu/indices.hpp"
 #include "backends/cpu/kernels.hpp"
 #include "backends/cpu/strided.hpp"
@@ -9,18 +12,16 @@
 namespace mx::cpu {
 namespace {
 
+// So many moves are listed before they are made: the lists stay in the first cache.
+constexpr size_t list_size = 512;
+
 struct Scatter {
   char *out;
   const Tensor &updates;
   const SliceOffsets &offsets;
   Lines lines;  // of one slice; a: out, b: updates
-  UpdateLine update;
+  Update update;
   Walker<1> positions;  // where the slices of the updates begin
-};
-
-// A slice's place in the output and in the updates, in bytes.
-struct Move {
-  int64_t to, from;
 };
 
 // Columns [column, column + n) of the slices in the list.
@@ -33,6 +34,7 @@ void move_slices(const Scatter &s, std::span<const Move> moves, int64_t column, 
   const char *const updates = s.updates.data + column * s.lines.b_step;
   constexpr int64_t line = 64;
   const auto reach = [&](int64_t step) { return std::min<int64_t>(n * std::abs(step), 8 * line); };
+  if (n == 1 && per_slice == 1) return s.update.elements(out, updates, moves.data(), moves.size());
   constexpr size_t ahead = 4;
   int64_t work = 0;
   for (size_t k = 0; k < moves.size(); k++) {
@@ -43,11 +45,11 @@ void move_slices(const Scatter &s, std::span<const Move> moves, int64_t column, 
     char *const to = out + moves[k].to;
     const char *const from = updates + moves[k].from;
     if (per_slice == 1) {
-      s.update(to, s.lines.a_step, from, s.lines.b_step, n);
+      s.update.line(to, s.lines.a_step, from, s.lines.b_step, n);
     } else {
       walker.seek(0);
       for (int64_t l = 0; l < per_slice; l++, walker.next()) {
-        s.update(to + walker.offset[0], s.lines.a_step, from + walker.offset[1], s.lines.b_step, n);
+        s.update.line(to + walker.offset[0], s.lines.a_step, from + walker.offset[1], s.lines.b_step, n);
         if ((work += n) > 1 << 19) check_cancel(), work = 0;
       }
     }
@@ -57,8 +59,7 @@ void move_slices(const Scatter &s, std::span<const Move> moves, int64_t column, 
 
 // Columns [column, column + n) of every slice that begins within [low, high) bytes.
 void scatter_part(const Scatter &s, int64_t column, int64_t n, int64_t low, int64_t high) {
-  constexpr size_t most = 512;
-  Move moves[most];
+  Move moves[list_size];
   size_t count = 0;
   Walker<1> position = s.positions;
   position.seek(0);
@@ -66,7 +67,7 @@ void scatter_part(const Scatter &s, int64_t column, int64_t n, int64_t low, int6
     const int64_t offset = s.offsets.data()[i];
     moves[count] = {offset, position.offset[0]};
     count += (offset >= low) & (offset < high);  // and not dropped: low is at least 0
-    if (count < most) continue;
+    if (count < list_size) continue;
     move_slices(s, moves, column, n);
     check_cancel();
     count = 0;
@@ -124,7 +125,7 @@ void scatter(const KernelCall &call) {
   bool coincide = true;
   for (int64_t axis : axes) coincide &= sizes[static_cast<size_t>(normalize_axis(axis, rank, "scatter"))] == 1;
   const Lines lines = make_lines(sizes, out.strides, std::span(updates.strides).subspan(n_index));
-  const Scatter s{out.data, updates, offsets, lines, update_line(out.dtype, mode), positions};
+  const Scatter s{out.data, updates, offsets, lines, update_for(out.dtype, mode), positions};
   scatter_all(s, coincide);
 }
 
@@ -138,10 +139,10 @@ void scatter_axis(const KernelCall &call) {
   shape[axis] = index.tensor().shape[axis] == 1 ? values.shape[axis] : index.tensor().shape[axis];
   if (product(shape) == 0 || size_of(out) == 0) return;
   const Dims at = broadcast_strides(index.tensor(), shape), from = broadcast_strides(values, shape);
-  const int64_t n = out.shape[axis], stride = out.strides[axis], size = itemsize(out.dtype), count = shape[axis];
+  const int64_t n = out.shape[axis], stride = out.strides[axis], count = shape[axis];
   const int64_t rest_axis = static_cast<int64_t>(axis);
   const Dims rest = without(shape, rest_axis);
-  const UpdateLine update = update_line(out.dtype, mode);
+  const UpdateElements update = update_for(out.dtype, mode).elements;
   parallel_for(product(rest), Cost{5 + static_cast<double>(count) * 4}, [&](int64_t begin, int64_t end) {
     Walker<3> walker(rest);
     walker.operand(0, without(out.strides, rest_axis));
@@ -149,15 +150,21 @@ void scatter_axis(const KernelCall &call) {
     walker.operand(2, without(from, rest_axis));
     walker.seek(begin);
     for (int64_t line = begin; line < end; line++, walker.next()) {
+      char *const to = out.data + walker.offset[0];
+      const char *const indices = index.tensor().data + walker.offset[1], *const updates =
+                                                                              values.data + walker.offset[2];
+      Move moves[list_size];
+      size_t listed = 0;
       for (int64_t i = 0; i < count; i++) {
-        if (i % (1 << 19) == (1 << 19) - 1) check_cancel();
-        const char *place = index.tensor().data + walker.offset[1] + i * at[axis];
-        int64_t k = *reinterpret_cast<const int64_t *>(place);
+        int64_t k = *reinterpret_cast<const int64_t *>(indices + i * at[axis]);
         k += k < 0 ? n : 0;
-        if (k < 0 || k >= n) continue;
-        update(out.data + walker.offset[0] + k * stride, size, values.data + walker.offset[2] + i * from[axis], size,
-               1);
+        moves[listed] = {k * stride, i * from[axis]};
+        listed += (k >= 0) & (k < n);
+        if (listed < list_size) continue;
+        update(to, updates, moves, std::exchange(listed, 0));
+        check_cancel();
       }
+      update(to, updates, moves, listed);
     }
   });
 }

@@ -37,7 +37,7 @@ void slice_update(const KernelCall &call) {
   if (mode == ScatterMode::assign) return copy(part, update);
   if (size_of(part) == 0) return;
   const Lines lines = make_lines(part.shape, part.strides, broadcast_strides(update, part.shape));
-  const UpdateLine line = update_line(part.dtype, mode);
+  const UpdateLine line = update_for(part.dtype, mode).line;
   const int64_t block = std::min<int64_t>(lines.n, 1 << 15), blocks = (lines.n + block - 1) / block;
   const int64_t pieces = product(lines.outer) * blocks;
   parallel_for(pieces, Cost{5 + static_cast<double>(block)}, [&](int64_t begin, int64_t end) {

@@ -24,8 +24,8 @@ const UpdateTable &table() noexcept { return updates_base; }
 
 }  // namespace
 
-UpdateLine update_line(DType dtype, ScatterMode mode) noexcept {
-  return table().line[static_cast<size_t>(dtype)][static_cast<size_t>(mode)];
+const Update &update_for(DType dtype, ScatterMode mode) noexcept {
+  return table().of[static_cast<size_t>(dtype)][static_cast<size_t>(mode)];
 }
 
 }  // namespace mx::cpu

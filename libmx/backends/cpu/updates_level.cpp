@@ -31,17 +31,28 @@ void update(char *dst, int64_t dst_stride, const char *src, int64_t src_stride, 
   }
 }
 
+template <class T, class Combine>
+void update_elements(char *dst, const char *src, const Move *moves, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    char *to = dst + moves[i].to;
+    store<T>(to, Combine()(load<T>(to), load<T>(src + moves[i].from)));
+  }
+}
+
+template <class T, class Combine>
+constexpr Update both{update<T, Combine>, update_elements<T, Combine>};
+
 constexpr UpdateTable make_table() {
   UpdateTable table{};
-  const auto put = [&](DType dtype, ScatterMode mode, UpdateLine line) {
-    table.line[static_cast<int>(dtype)][static_cast<int>(mode)] = line;
+  const auto put = [&](DType dtype, ScatterMode mode, Update update) {
+    table.of[static_cast<int>(dtype)][static_cast<int>(mode)] = update;
   };
-#define MX_DTYPE(name, type, category, bytes)                      \
-  put(DType::name, ScatterMode::assign, update<type, Assign>);     \
-  put(DType::name, ScatterMode::add, update<type, Add>);           \
-  put(DType::name, ScatterMode::multiply, update<type, Multiply>); \
-  put(DType::name, ScatterMode::maximum, update<type, Maximum>);   \
-  put(DType::name, ScatterMode::minimum, update<type, Minimum>);
+#define MX_DTYPE(name, type, category, bytes)                    \
+  put(DType::name, ScatterMode::assign, both<type, Assign>);     \
+  put(DType::name, ScatterMode::add, both<type, Add>);           \
+  put(DType::name, ScatterMode::multiply, both<type, Multiply>); \
+  put(DType::name, ScatterMode::maximum, both<type, Maximum>);   \
+  put(DType::name, ScatterMode::minimum, both<type, Minimum>);
 #include "base/dtype.def"
 #undef MX_DTYPE
   return table;
