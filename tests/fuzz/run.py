@@ -62,7 +62,7 @@ def fuzz_one(number: int, shrink: bool) -> bool:
     return False
 
 
-def fuzz(seed: int, graphs: int, seconds: float, shrink: bool) -> int:
+def fuzz(seed: int, graphs: int, seconds: float, shrink: bool, trace: bool) -> int:
     """The number of graphs that fail."""
     print(
         f"seed {seed}: {mx.isa()}, MX_JIT={os.environ.get('MX_JIT', 'unset')}, {mx.num_threads()} threads", flush=True
@@ -72,6 +72,8 @@ def fuzz(seed: int, graphs: int, seconds: float, shrink: bool) -> int:
         if seconds and time.monotonic() - start > seconds:
             graphs = i
             break
+        if trace:
+            print(seed * PER_SEED + i, flush=True)
         failed += not fuzz_one(seed * PER_SEED + i, shrink and failed < 5)
         if (i + 1) % 1000 == 0:
             print(f"{i + 1} graphs, {failed} failed, {time.monotonic() - start:.0f} s", flush=True)
@@ -117,6 +119,7 @@ def main() -> int:
     parser.add_argument("--modes", action="store_true", help="in processes of all executors and levels")
     parser.add_argument("--digests", action="store_true", help="only print a hash of each graph's outputs")
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--trace", action="store_true", help="print each number first: to find a graph that crashes")
     args = parser.parse_args()
     if args.one is not None:
         return int(not fuzz_one(args.one, not args.no_shrink))
@@ -125,7 +128,7 @@ def main() -> int:
         return 0
     if args.modes:
         return int(compare_modes(args.seed, args.graphs) > 0)
-    return int(fuzz(args.seed, args.graphs, args.seconds, not args.no_shrink) > 0)
+    return int(fuzz(args.seed, args.graphs, args.seconds, not args.no_shrink, args.trace) > 0)
 
 
 if __name__ == "__main__":
