@@ -3,7 +3,7 @@
 python tests/fuzz/run.py --seed 1 --graphs 1000     graphs 1000000, 1000001 ...; a failing one is made smaller and
                                                     printed as a program
 python tests/fuzz/run.py --one 1000017              one graph again
-python tests/fuzz/run.py --modes                    in processes with MX_JIT=0 and 1 and each instruction set level;
+python tests/fuzz/run.py --modes                    in processes with MX_JIT=0, MX_JIT=always and each instruction set level;
                                                     the first two must agree in every bit
 """
 
@@ -25,7 +25,7 @@ import pymx as mx
 PER_SEED = 1_000_000
 MODES: dict[str, dict[str, str]] = {
     "vm": {"MX_JIT": "0"},
-    "jit": {"MX_JIT": "1"},
+    "jit": {"MX_JIT": "always"},
     "v2": {"MX_ISA": "v2"},
     "v3": {"MX_ISA": "v3"},
     "v3 vm": {"MX_ISA": "v3", "MX_JIT": "0"},

@@ -11,7 +11,8 @@ RUN = Path(__file__).parents[1] / "fuzz" / "run.py"
 
 
 @pytest.mark.parametrize(
-    ("graphs", "variables"), [(240, {}), (60, {"MX_JIT": "0"}), (60, {"MX_ISA": "v3"}), (60, {"MX_ISA": "v2"})]
+    ("graphs", "variables"),
+    [(240, {}), (60, {"MX_JIT": "0"}), (60, {"MX_JIT": "always"}), (60, {"MX_ISA": "v3"}), (60, {"MX_ISA": "v2"})],
 )
 def test_random_graphs(graphs, variables):
     arguments = [sys.executable, RUN, "--seed", "7", "--graphs", str(graphs)]
