@@ -1,10 +1,10 @@
 """Draws random graphs and compares the ways in which pymx evaluates them, with each other and with NumPy.
 
-python tests/fuzz/run.py --seed 1 --graphs 1000     graphs 1000000, 1000001 ...; a failing one is made smaller and
-                                                    printed as a program
-python tests/fuzz/run.py --one 1000017              one graph again
-python tests/fuzz/run.py --modes                    in processes with MX_JIT=0, MX_JIT=always and each instruction set level;
-                                                    the first two must agree in every bit
+python tests/fuzz/run.py --seed 1 --graphs 1000    graphs 1000000, 1000001 ...; a failing one is made small and printed
+                                                   as a program
+python tests/fuzz/run.py --one 1000017             one graph again
+python tests/fuzz/run.py --modes                   in processes with MX_JIT=0, MX_JIT=always and each instruction set
+                                                   level; the first two must agree in every bit
 """
 
 from __future__ import annotations
