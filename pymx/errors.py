@@ -13,6 +13,7 @@ __all__ = [
     "FileError",
     "ForkedWorkLost",
     "MXError",
+    "NumericError",
     "OutOfRangeError",
     "RangeError",
     "RuntimeClosedError",
@@ -57,6 +58,10 @@ class AxisError(ValueError, IndexError):
     """An axis is out of range or repeated."""
 
 
+class NumericError(MXError, ValueError):
+    """The values do not allow it: a singular matrix, an iteration that does not converge."""
+
+
 class OutOfRangeError(IndexError, ValueError):
     """An index is out of range, or no index at all."""
 
@@ -88,4 +93,5 @@ BY_STATUS: dict[int, type[Exception]] = {
     19: MXError,
     20: TraceError,
     21: MXError,
+    22: NumericError,
 }

@@ -73,7 +73,8 @@ typedef enum mx_status {
   MX_ERROR_RECURSION = 18,       /* compiled calls nested too deeply */
   MX_ERROR_WRONG_THREAD = 19,    /* a call is committed on the thread that began it */
   MX_ERROR_TRACE = 20,           /* the value of a placeholder was asked for, or one escaped its trace */
-  MX_ERROR_CALLBACK = 21         /* only ever returned by a host's callback */
+  MX_ERROR_CALLBACK = 21,        /* only ever returned by a host's callback */
+  MX_ERROR_NUMERIC = 22          /* the values do not allow it: a singular matrix, no convergence */
 } mx_status;
 
 /* The version as major << 16 | minor. */

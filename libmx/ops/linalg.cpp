@@ -61,8 +61,7 @@ Determinant determinant(const Value &a, const char *op, const StreamRef &s) {
   need_matrix(a, op);
   if (size_from_end(a, 1) != size_from_end(a, 2))
     fail(MX_ERROR_SHAPE, "%s: a matrix of shape %s is not square", op, to_string(shape_of(a)).c_str());
-  if (is_complex(dtype_of(a))) bad_dtype(op, dtype_of(a), "real numbers");
-  const DType work = dtype_of(a) == DType::float64 ? DType::float64 : DType::float32;
+  const DType d = dtype_of(a), work = d == DType::float64 || is_complex(d) ? d : DType::float32;
   const ValueList factors = lu_factor(astype(a, work, s), s);
   const Value &pivots = factors[1];
   const Value moved = not_equal(pivots, axis_iota(pivots, rank_of(pivots) - 1, s), s);
@@ -173,7 +172,8 @@ ValueList slogdet(const Value &a, const StreamRef &s) {
   const DType d = inexact(dtype_of(a));
   const Value signs = prod(sign(parts.diagonal, s), List(Dims{-1}), false, s);
   const Value logs = sum(log(absolute(parts.diagonal, s), s), List(Dims{-1}), false, s);
-  return {astype(where(parts.odd, negative(signs, s), signs, s), d, s), astype(logs, d, s)};
+  const DType real_dtype = is_complex(d) ? DType::float32 : d;
+  return {astype(where(parts.odd, negative(signs, s), signs, s), d, s), astype(logs, real_dtype, s)};
 }
 
 }  // namespace mx::ops
@@ -192,9 +192,9 @@ Dims with(const Dims &batch, std::initializer_list<int64_t> sizes) {
   return shape;
 }
 
-Matrix matrix(const Spec &a, bool complex_too, bool square, const char *op) {
-  const bool ok = a.dtype == DType::float32 || a.dtype == DType::float64 || (complex_too && is_complex(a.dtype));
-  need_dtype(ok, a.dtype, op, complex_too ? "float32, float64 and complex64" : "float32 and float64");
+Matrix matrix(const Spec &a, bool square, const char *op) {
+  const bool ok = a.dtype == DType::float32 || a.dtype == DType::float64 || is_complex(a.dtype);
+  need_dtype(ok, a.dtype, op, "float32, float64 and complex64");
   const size_t rank = a.shape.size();
   if (rank < 2)
     fail(MX_ERROR_SHAPE, "%s: the array has shape %s, but it needs 2 dimensions", op, to_string(a.shape).c_str());
@@ -206,25 +206,25 @@ Matrix matrix(const Spec &a, bool complex_too, bool square, const char *op) {
 
 DType real_dtype(DType d) noexcept { return is_complex(d) ? DType::float32 : d; }
 
-void square_to_same(Specs in, Outs &out, bool complex_too, const char *op) {
+void square_to_same(Specs in, Outs &out, const char *op) {
   need_inputs(in, 1, 1, op);
-  matrix(*in[0], complex_too, true, op);
+  matrix(*in[0], true, op);
   out.push_back(*in[0]);
 }
 
 }  // namespace
 
-void infer_cholesky(const Attrs &, Specs in, Outs &out) { square_to_same(in, out, false, "cholesky"); }
+void infer_cholesky(const Attrs &, Specs in, Outs &out) { square_to_same(in, out, "cholesky"); }
 
 void infer_inverse(const Attrs &attrs, Specs in, Outs &out) {
-  square_to_same(in, out, false, AttrReader(attrs).boolean() ? "tri_inv" : "inv");
+  square_to_same(in, out, AttrReader(attrs).boolean() ? "tri_inv" : "inv");
 }
 
 void infer_solve(const Attrs &attrs, Specs in, Outs &out) {
   const char *op = AttrReader(attrs).boolean() ? "solve_triangular" : "solve";
   need_inputs(in, 2, 2, op);
   need_same_dtype(in, 0, op);
-  const Matrix a = matrix(*in[0], false, true, op), b = matrix(*in[1], false, false, op);
+  const Matrix a = matrix(*in[0], true, op), b = matrix(*in[1], false, op);
   if (a.batch != b.batch || a.columns != b.rows)
     fail(MX_ERROR_SHAPE, "%s: shapes %s and %s do not fit", op, to_string(in[0]->shape).c_str(),
          to_string(in[1]->shape).c_str());
@@ -233,14 +233,14 @@ void infer_solve(const Attrs &attrs, Specs in, Outs &out) {
 
 void infer_lu(const Attrs &, Specs in, Outs &out) {
   need_inputs(in, 1, 1, "lu");
-  const Matrix m = matrix(*in[0], false, false, "lu");
+  const Matrix m = matrix(*in[0], false, "lu");
   out.push_back(*in[0]);
   put_spec(out, DType::uint32, with(m.batch, {std::min(m.rows, m.columns)}), "lu");
 }
 
 void infer_lu_permutation(const Attrs &, Specs in, Outs &out) {
   need_inputs(in, 2, 2, "lu_permutation");
-  const Matrix m = matrix(*in[1], false, false, "lu_permutation");
+  const Matrix m = matrix(*in[1], false, "lu_permutation");
   need_dtype(in[0]->dtype == DType::uint32, in[0]->dtype, "lu_permutation", "uint32 as pivots");
   if (in[0]->shape != with(m.batch, {std::min(m.rows, m.columns)}))
     fail(MX_ERROR_SHAPE, "lu_permutation: pivots of shape %s for factors of shape %s", to_string(in[0]->shape).c_str(),
@@ -250,7 +250,7 @@ void infer_lu_permutation(const Attrs &, Specs in, Outs &out) {
 
 void infer_qr(const Attrs &, Specs in, Outs &out) {
   need_inputs(in, 1, 1, "qr");
-  const Matrix m = matrix(*in[0], false, false, "qr");
+  const Matrix m = matrix(*in[0], false, "qr");
   const int64_t k = std::min(m.rows, m.columns);
   put_spec(out, in[0]->dtype, with(m.batch, {m.rows, k}), "qr");
   put_spec(out, in[0]->dtype, with(m.batch, {k, m.columns}), "qr");
@@ -258,7 +258,7 @@ void infer_qr(const Attrs &, Specs in, Outs &out) {
 
 void infer_svd(const Attrs &attrs, Specs in, Outs &out) {
   need_inputs(in, 1, 1, "svd");
-  const Matrix m = matrix(*in[0], true, false, "svd");
+  const Matrix m = matrix(*in[0], false, "svd");
   const bool vectors = AttrReader(attrs).boolean();
   if (vectors) put_spec(out, in[0]->dtype, with(m.batch, {m.rows, m.rows}), "svd");
   put_spec(out, real_dtype(in[0]->dtype), with(m.batch, {std::min(m.rows, m.columns)}), "svd");
@@ -267,7 +267,7 @@ void infer_svd(const Attrs &attrs, Specs in, Outs &out) {
 
 void infer_eigh(const Attrs &attrs, Specs in, Outs &out) {
   need_inputs(in, 1, 1, "eigh");
-  const Matrix m = matrix(*in[0], true, true, "eigh");
+  const Matrix m = matrix(*in[0], true, "eigh");
   AttrReader reader(attrs);
   reader.boolean();
   put_spec(out, real_dtype(in[0]->dtype), with(m.batch, {m.rows}), "eigh");
@@ -276,7 +276,7 @@ void infer_eigh(const Attrs &attrs, Specs in, Outs &out) {
 
 void infer_eig(const Attrs &attrs, Specs in, Outs &out) {
   need_inputs(in, 1, 1, "eig");
-  const Matrix m = matrix(*in[0], true, true, "eig");
+  const Matrix m = matrix(*in[0], true, "eig");
   put_spec(out, DType::complex64, with(m.batch, {m.rows}), "eig");
   if (AttrReader(attrs).boolean()) put_spec(out, DType::complex64, in[0]->shape, "eig");
 }

@@ -136,7 +136,6 @@ mx_status status_of(F &&body) {
   return MX_OK;
 }
 
-constexpr DType real_dtypes[] = {DType::float32, DType::float64};
 constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64};
 
 void test_cholesky(DType dtype, int64_t n, Arrangement layout) {
@@ -190,7 +189,8 @@ void test_lu(DType dtype, int64_t m, int64_t n, Arrangement layout) {
       for (int64_t j = 0; j < r; j++) l(c, i, j) = j < i ? f(c, i, j) : j == i ? 1.0 : 0.0;
     for (int64_t i = 0; i < r; i++)
       for (int64_t j = i; j < n; j++) u(c, i, j) = f(c, i, j);
-    for (const Complex &z : l.data) CHECK(std::abs(z) <= 1);  // the largest pivot was chosen
+    // the largest pivot was chosen; a complex quotient may be rounded to more than 1
+    for (const Complex &z : l.data) CHECK(std::abs(z) <= (is_complex(dtype) ? 1 + 1e-6 : 1));
   }
   CHECK(close(multiply(l, u), permuted, accuracy(dtype, m + n)));
 }
@@ -298,12 +298,12 @@ void test_errors() {
       out(DType::float32, Dims{2, 2});
   const Array nan(DType::float32, Dims{2, 2}, {not_a_number, 0, 0, 1}), s(DType::float32, Dims{2}),
       half(DType::float16, Dims{2, 2});
-  CHECK(status_of([&] { run(inverse, plain, {&zero}, {&out}); }) == MX_ERROR_INVALID_ARGUMENT);
-  CHECK(status_of([&] { run(inverse, Attrs().put(true).put(true), {&zero}, {&out}); }) == MX_ERROR_INVALID_ARGUMENT);
-  CHECK(status_of([&] { run(solve, plain, {&zero, &bad}, {&out}); }) == MX_ERROR_INVALID_ARGUMENT);
-  CHECK(status_of([&] { run(cholesky, Attrs().put(false), {&bad}, {&out}); }) == MX_ERROR_INVALID_ARGUMENT);
-  CHECK(status_of([&] { run(cholesky, Attrs().put(false), {&nan}, {&out}); }) == MX_ERROR_INVALID_ARGUMENT);
-  CHECK(status_of([&] { run(svd, Attrs().put(false), {&nan}, {&s}); }) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(status_of([&] { run(inverse, plain, {&zero}, {&out}); }) == MX_ERROR_NUMERIC);
+  CHECK(status_of([&] { run(inverse, Attrs().put(true).put(true), {&zero}, {&out}); }) == MX_ERROR_NUMERIC);
+  CHECK(status_of([&] { run(solve, plain, {&zero, &bad}, {&out}); }) == MX_ERROR_NUMERIC);
+  CHECK(status_of([&] { run(cholesky, Attrs().put(false), {&bad}, {&out}); }) == MX_ERROR_NUMERIC);
+  CHECK(status_of([&] { run(cholesky, Attrs().put(false), {&nan}, {&out}); }) == MX_ERROR_NUMERIC);
+  CHECK(status_of([&] { run(svd, Attrs().put(false), {&nan}, {&s}); }) == MX_ERROR_NUMERIC);
   CHECK(status_of([&] { run(cholesky, Attrs().put(false), {&half}, {&half}); }) == MX_ERROR_DTYPE);
 }
 
@@ -311,7 +311,7 @@ void test_errors() {
 
 int main() {
   for (Arrangement layout : arrangements) {
-    for (DType dtype : real_dtypes)
+    for (DType dtype : dtypes)
       for (int64_t n : {1, 2, 5, 40}) {
         test_cholesky(dtype, n, layout);
         test_solvers(dtype, n, 3, layout);

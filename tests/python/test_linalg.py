@@ -9,7 +9,11 @@ la = mx.linalg
 
 
 def matrices(*shape, dtype=np.float32, seed=0):
-    x = np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape)
+    if dtype is np.complex64:
+        x = x + 1j * rng.standard_normal(shape)
+    x = x.astype(dtype)
     return x, mx.array(x, mx.float64 if dtype is np.float64 else None)
 
 
@@ -17,13 +21,18 @@ def close(got, expected, tolerated=1e-4):
     np.testing.assert_allclose(np.array(got), expected, rtol=tolerated, atol=tolerated)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def adjoint(a):
+    return mx.swapaxes(a, -1, -2).conj()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3, 5, 5), (1, 1)])
 def test_square(shape, dtype):
     x, a = matrices(*shape, dtype=dtype)
     x, a = x + 3 * np.eye(shape[-1], dtype=dtype), a + 3 * mx.eye(shape[-1], dtype=a.dtype)
     close(la.inv(a), np.linalg.inv(x))
-    close(la.det(a), np.linalg.det(x.astype(np.float64)), 1e-5 if dtype is np.float32 else 1e-12)
+    wide = np.complex128 if dtype is np.complex64 else np.float64
+    close(la.det(a), np.linalg.det(x.astype(wide)), 1e-12 if dtype is np.float64 else 1e-5)
     for got, expected in zip(la.slogdet(a), np.linalg.slogdet(x), strict=True):
         close(got, expected)
     b, rhs = matrices(*shape[:-1], 2, dtype=dtype, seed=1)
@@ -32,22 +41,24 @@ def test_square(shape, dtype):
     close(la.tri_inv(mx.tril(a)), np.linalg.inv(np.tril(x)))
     p, lower, upper = la.lu(a)
     close(mx.take_along_axis(lower @ upper, mx.expand_dims(p, -1).astype(mx.int32), axis=-2), x)
-    symmetric = a @ mx.swapaxes(a, -1, -2)
+    symmetric = a @ adjoint(a)
     s = np.array(symmetric)
     close(la.cholesky(symmetric), np.linalg.cholesky(s), 1e-3)
+    close(la.cholesky(symmetric, upper=True), np.swapaxes(np.linalg.cholesky(s), -1, -2).conj(), 1e-3)
     close(la.cholesky_inv(la.cholesky(symmetric)), np.linalg.inv(s), 1e-2)
     w, v = la.eigh(symmetric)
     close(w, np.linalg.eigvalsh(s), 1e-3)
-    close(v @ (mx.expand_dims(w, -1) * mx.swapaxes(v, -1, -2)), s, 1e-3)
+    close(v @ (mx.expand_dims(w, -1) * adjoint(v)), s, 1e-3)
     close(la.eigvalsh(symmetric, UPLO="U"), np.linalg.eigvalsh(s), 1e-3)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 3)])
-def test_factors(shape):
-    x, a = matrices(*shape)
+def test_factors(shape, dtype):
+    x, a = matrices(*shape, dtype=dtype)
     q, r = la.qr(a)
     close(q @ r, x)
-    close(mx.swapaxes(q, -1, -2) @ q, np.broadcast_to(np.eye(q.shape[-1]), (*shape[:-2], q.shape[-1], q.shape[-1])))
+    close(adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1]), (*shape[:-2], q.shape[-1], q.shape[-1])))
     u, s, vt = la.svd(a)
     k = s.shape[-1]
     close((u[..., :, :k] * mx.expand_dims(s, -2)) @ vt[..., :k, :], x)

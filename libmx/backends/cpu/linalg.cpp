@@ -1,6 +1,5 @@
-// Factorisations and solvers as kernels over batches, on the tables of linalg_level.hpp. Real arrays may be float32 or
-// float64; complex64 is served where the op's rule lets it through (svd, eigh, eig). One matrix runs on one thread to
-// its end: cancel is looked at between the matrices of a batch.
+// Factorisations and solvers as kernels over batches, on the tables of linalg_level.hpp, of float32, float64 and
+// complex64. One matrix runs on one thread to its end: cancel is looked at between the matrices of a batch.
 #include "backends/cpu/linalg.hpp"
 
 #include <algorithm>
@@ -21,9 +20,9 @@ double cube(const MatrixRef &x) {
 
 bool is_empty(const Tensor &x) { return std::find(x.shape.begin(), x.shape.end(), 0) != x.shape.end(); }
 
-void need_real(const Tensor &x, const char *op) {
-  if (x.dtype != DType::float32 && x.dtype != DType::float64)
-    fail(MX_ERROR_DTYPE, "%s: not defined for %s, but for float32 and float64", op, name(x.dtype));
+void need_dtype(const Tensor &x, const char *op) {
+  if (x.dtype != DType::float32 && x.dtype != DType::float64 && !is_complex(x.dtype))
+    fail(MX_ERROR_DTYPE, "%s: not defined for %s, but for float32, float64 and complex64", op, name(x.dtype));
 }
 
 // The shape is looked at once, before the batch, because an empty batch has no first matrix.
@@ -33,8 +32,45 @@ void each(const Tensor &x, F &&body) {
   for_each_matrix(x, cube({x.dtype, nullptr, rows, columns, 0, 0}), body);
 }
 
+// Calls body(i, T()) with the type that the matrices are computed in.
+template <class F>
+void each_as(const Tensor &x, F &&body) {
+  each(x, [&](int64_t i) {
+    if (is_complex(x.dtype))
+      body(i, Complex());
+    else
+      body(i, double());
+  });
+}
+
+template <class T>
+std::vector<T> read(const MatrixRef &x) {
+  if constexpr (std::is_same_v<T, Complex>)
+    return read_complex(x);
+  else
+    return read_real(x);
+}
+
+template <class T>
+double *doubles(std::vector<T> &x) noexcept {
+  return reinterpret_cast<double *>(x.data());
+}
+
+template <class T>
+const LinalgSolvers &solvers() noexcept {
+  return linalg_solvers(std::is_same_v<T, Complex>);
+}
+
+// b (n, k) becomes the solution of a x = b.
+template <class T>
+void divide(std::vector<T> &a, int64_t n, std::vector<T> &b, int64_t k, bool triangular, bool upper, const char *op) {
+  double *matrix = doubles(a), *rhs = doubles(b);
+  if (!(triangular ? solvers<T>().solve_triangular(matrix, n, upper, rhs, k) : solvers<T>().solve(matrix, n, rhs, k)))
+    fail(MX_ERROR_NUMERIC, "%s: the matrix is singular", op);
+}
+
 [[noreturn]] void fail_convergence(const char *op, const MatrixRef &x) {
-  fail(MX_ERROR_INVALID_ARGUMENT,
+  fail(MX_ERROR_NUMERIC,
        "%s: the iteration for a matrix of shape (%lld, %lld) did not converge; does it hold NaN or infinity?", op,
        static_cast<long long>(x.rows), static_cast<long long>(x.columns));
 }
@@ -43,17 +79,16 @@ void each(const Tensor &x, F &&body) {
 
 void cholesky(const KernelCall &call) {
   const Tensor &in = call.inputs[0], &out = call.outputs[0];
-  need_real(in, "cholesky");
+  need_dtype(in, "cholesky");
   if (is_empty(out)) return;
   const bool upper = AttrReader(call.attrs).boolean();
-  each(in, [&](int64_t i) {
+  each_as(in, [&]<class T>(int64_t i, T) {
     MatrixRef x = matrix_at(in, i), to = matrix_at(out, i);
     if (upper)
       x = transposed(x), to = transposed(to);  // the factor of the upper triangle is that of the lower one, turned
-    std::vector<double> a = read_real(x);
-    if (!linalg_solvers().cholesky(a.data(), x.rows))
-      fail(MX_ERROR_INVALID_ARGUMENT,
-           "cholesky: the factorisation failed, because the matrix is not positive definite");
+    std::vector<T> a = read<T>(x);
+    if (!solvers<T>().cholesky(doubles(a), x.rows))
+      fail(MX_ERROR_NUMERIC, "cholesky: the factorisation failed, because the matrix is not positive definite");
     write(to, a.data(), to.rows);
   });
 }
@@ -63,15 +98,13 @@ void inverse(const KernelCall &call) {
   AttrReader attrs(call.attrs);
   const bool triangular = attrs.boolean(), upper = attrs.boolean();
   const char *op = triangular ? "tri_inv" : "inv";
-  need_real(in, op);
+  need_dtype(in, op);
   if (is_empty(out)) return;
-  each(in, [&](int64_t i) {
+  each_as(in, [&]<class T>(int64_t i, T) {
     const MatrixRef x = matrix_at(in, i);
-    std::vector<double> a = read_real(x), b(a.size());
+    std::vector<T> a = read<T>(x), b(a.size());
     for (int64_t j = 0; j < x.rows; j++) b[static_cast<size_t>(j * (x.rows + 1))] = 1;
-    const bool ok = triangular ? linalg_solvers().solve_triangular(a.data(), x.rows, upper, b.data(), x.rows)
-                               : linalg_solvers().solve(a.data(), x.rows, b.data(), x.rows);
-    if (!ok) fail(MX_ERROR_INVALID_ARGUMENT, "%s: the matrix is singular", op);
+    divide<T>(a, x.rows, b, x.rows, triangular, upper, op);
     write(matrix_at(out, i), b.data(), x.rows);
   });
 }
@@ -81,42 +114,37 @@ void solve(const KernelCall &call) {
   AttrReader attrs(call.attrs);
   const bool triangular = attrs.boolean(), upper = attrs.boolean();
   const char *op = triangular ? "solve_triangular" : "solve";
-  need_real(in, op);
+  need_dtype(in, op);
   if (is_empty(out)) return;
-  each(in, [&](int64_t i) {
+  each_as(in, [&]<class T>(int64_t i, T) {
     const MatrixRef x = matrix_at(in, i), y = matrix_at(rhs, i);
-    std::vector<double> a = read_real(x), b = read_real(y);
-    const bool ok = triangular ? linalg_solvers().solve_triangular(a.data(), x.rows, upper, b.data(), y.columns)
-                               : linalg_solvers().solve(a.data(), x.rows, b.data(), y.columns);
-    if (!ok) fail(MX_ERROR_INVALID_ARGUMENT, "%s: the matrix is singular", op);
+    std::vector<T> a = read<T>(x), b = read<T>(y);
+    divide<T>(a, x.rows, b, y.columns, triangular, upper, op);
     write(matrix_at(out, i), b.data(), y.rows);
   });
 }
 
 void lu(const KernelCall &call) {
   const Tensor &in = call.inputs[0];
-  need_real(in, "lu");
+  need_dtype(in, "lu");
   if (is_empty(in)) return;
-  each(in, [&](int64_t i) {
+  each_as(in, [&]<class T>(int64_t i, T) {
     const MatrixRef x = matrix_at(in, i);
-    std::vector<double> a = read_real(x);
-    const int64_t size = std::min(x.rows, x.columns);
-    linalg_solvers().lu(a.data(), x.rows, x.columns, reinterpret_cast<uint32_t *>(call.outputs[1].data) + i * size);
+    std::vector<T> a = read<T>(x);
+    uint32_t *pivots = reinterpret_cast<uint32_t *>(call.outputs[1].data) + i * std::min(x.rows, x.columns);
+    solvers<T>().lu(doubles(a), x.rows, x.columns, pivots);
     write(matrix_at(call.outputs[0], i), a.data(), x.rows);
   });
 }
 
 void qr(const KernelCall &call) {
   const Tensor &in = call.inputs[0];
-  need_real(in, "qr");
-  if (is_empty(in)) {
-    // A matrix without rows or columns has r = 0: q and R are empty too.
-    return;
-  }
-  each(in, [&](int64_t i) {
+  need_dtype(in, "qr");
+  if (is_empty(in)) return;  // a matrix without rows or columns has r = 0: q and R are empty too
+  each_as(in, [&]<class T>(int64_t i, T) {
     const MatrixRef x = matrix_at(in, i), q_out = matrix_at(call.outputs[0], i);
-    std::vector<double> a = read_real(x), q(static_cast<size_t>(q_out.rows * q_out.columns));
-    linalg_solvers().qr(a.data(), x.rows, x.columns, q.data());
+    std::vector<T> a = read<T>(x), q(static_cast<size_t>(q_out.rows * q_out.columns));
+    solvers<T>().qr(doubles(a), x.rows, x.columns, doubles(q));
     write(q_out, q.data(), x.rows);
     write(matrix_at(call.outputs[1], i), a.data(), x.rows);
   });
@@ -144,7 +172,7 @@ void write_identities(const Tensor &out) {
 void svd(const KernelCall &call) {
   const Tensor &in = call.inputs[0], &values = call.outputs[call.outputs.size() / 2];
   const bool vectors = AttrReader(call.attrs).boolean();
-  if (!is_complex(in.dtype)) need_real(in, "svd");
+  need_dtype(in, "svd");
   if (is_empty(in)) {
     if (vectors) write_identities(call.outputs[0]), write_identities(call.outputs[2]);
     return;
@@ -176,7 +204,7 @@ void eigh(const KernelCall &call) {
   const Tensor &in = call.inputs[0];
   AttrReader attrs(call.attrs);
   const bool upper = attrs.boolean(), vectors = attrs.boolean();
-  if (!is_complex(in.dtype)) need_real(in, "eigh");
+  need_dtype(in, "eigh");
   if (is_empty(in)) return;
   const auto run = [&]<class T>(std::vector<T> a, int64_t i, auto factorise) {
     const MatrixRef x = matrix_at(in, i), w_out = matrix_at(call.outputs[0], i, 1);
@@ -201,7 +229,7 @@ void eigh(const KernelCall &call) {
 void eig(const KernelCall &call) {
   const Tensor &in = call.inputs[0];
   const bool vectors = AttrReader(call.attrs).boolean();
-  if (!is_complex(in.dtype)) need_real(in, "eig");
+  need_dtype(in, "eig");
   if (is_empty(in)) return;
   each(in, [&](int64_t i) {
     const MatrixRef x = matrix_at(in, i), w_out = matrix_at(call.outputs[0], i, 1);

@@ -34,8 +34,8 @@ struct LinalgSpectra {
   bool (*eig_complex)(const double *a, int64_t n, double *w, double *v);
 };
 
-// The tables for this CPU.
-const LinalgSolvers &linalg_solvers() noexcept;
+// The tables for this CPU; of the solvers there is one for real and one for complex matrices.
+const LinalgSolvers &linalg_solvers(bool complex) noexcept;
 const LinalgSpectra &linalg_spectra() noexcept;
 
 }  // namespace mx::cpu
