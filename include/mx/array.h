@@ -13,7 +13,7 @@ MX_HANDLE(mx_array);
 /* Keeps the memory behind an mx_view alive and unchanged. Thread-safety: share freely. */
 MX_HANDLE(mx_pin);
 
-/* The most dimensions an array can have. */
+/* The most dimensions an array can have. Each has at most INT32_MAX elements (else OVERFLOW). */
 enum { MX_MAX_DIMS = 32 };
 
 /* Readable memory, valid while its pin is open. Strides are in bytes and may be 0 or negative. */

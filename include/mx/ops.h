@@ -136,6 +136,9 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_isnan(mx_array *out, mx_array a, mx_strea
 /* bool: is plus or minus infinity. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_isinf(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
+/* bool: negative, or -0, or NaN with the sign bit. DTYPE for complex. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_signbit(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
+
 /* bool: neither NaN nor infinite. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_isfinite(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
@@ -200,8 +203,7 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_remainder(mx_array *out, mx_array a, mx_a
 MX_API MX_NOWAIT MX_CHECK mx_status mx_divmod(mx_array *quotient_out, mx_array *remainder_out, mx_array a, mx_array b,
                                               mx_stream MX_OPTIONAL stream);
 
-/* a to the power of b; of integers an integer, by repeated squaring; a negative exponent then gives 0 except for
- * bases 1 and -1. */
+/* a to the power of b; of integers an integer, by repeated squaring; a negative exponent then gives 0. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_power(mx_array *out, mx_array a, mx_array b, mx_stream MX_OPTIONAL stream);
 
 /* The larger; NaN if either is. Complex by real, then imaginary part. */
@@ -381,11 +383,14 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_diff(mx_array *out, mx_array a, int64_t n
 
 /* ---- sorting, searching */
 
-/* Sorted upwards, stable, NaN last, complex by real, then imaginary part. MX_NO_AXIS allowed. */
-MX_API MX_NOWAIT MX_CHECK mx_status mx_sort(mx_array *out, mx_array a, int64_t axis, mx_stream MX_OPTIONAL stream);
+/* Sorted upwards, or downwards if `descending`, and stable either way; NaN counts as the largest, complex numbers
+ * compare by real, then imaginary part. MX_NO_AXIS allowed. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_sort(mx_array *out, mx_array a, int64_t axis, bool descending,
+                                            mx_stream MX_OPTIONAL stream);
 
 /* uint32: the indices that mx_sort sorts by. MX_NO_AXIS allowed. */
-MX_API MX_NOWAIT MX_CHECK mx_status mx_argsort(mx_array *out, mx_array a, int64_t axis, mx_stream MX_OPTIONAL stream);
+MX_API MX_NOWAIT MX_CHECK mx_status mx_argsort(mx_array *out, mx_array a, int64_t axis, bool descending,
+                                               mx_stream MX_OPTIONAL stream);
 
 /* Puts the kth smallest at its sorted place, no larger ones before it. MX_NO_AXIS allowed. INDEX if kth is out of
  * range. */
@@ -405,7 +410,40 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_topk(mx_array *out, mx_array a, int64_t k
 MX_API MX_NOWAIT MX_CHECK mx_status mx_searchsorted(mx_array *out, mx_array a, mx_array values, bool right,
                                                     mx_stream MX_OPTIONAL stream);
 
+/* int64 (size, dimensions of a): the positions of the first `size` elements that are not 0, in row-major order; rows
+ * of 0 once they run out. mx_count_nonzero tells how many there are. INVALID_ARGUMENT if size < 0. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_argwhere(mx_array *out, mx_array a, int64_t size, mx_stream MX_OPTIONAL stream);
+
+/* The distinct elements of a, upwards; every NaN counts as one. Of the `size` smallest: their values, the uint32 index
+ * of the first of each in the flattened a, and the int32 count of each. `inverse`: uint32, a's shape, the number of
+ * every element among all distinct ones, at most size - 1. `total`: 0-d int32, how many there are in all. Beyond that,
+ * values are `fill` (0-d; the smallest element if NULL) and counts 0. INVALID_ARGUMENT if size < 0, or if nothing is
+ * there to fill with. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_unique(mx_array *values_out, mx_array *index_out, mx_array *inverse_out,
+                                              mx_array *counts_out, mx_array *total_out, mx_array a, int64_t size,
+                                              mx_array MX_OPTIONAL fill, mx_stream MX_OPTIONAL stream);
+
 /* ---- products */
+
+/* Which part of a convolution is wanted: all of it, where both overlap fully, or the middle of the longer one's size.
+ */
+typedef enum mx_convolve_mode { MX_CONVOLVE_FULL = 0, MX_CONVOLVE_VALID = 1, MX_CONVOLVE_SAME = 2 } mx_convolve_mode;
+
+/* The convolution of two 1-d arrays, in their joint dtype. SHAPE if one is empty. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_convolve(mx_array *out, mx_array a, mx_array v, mx_convolve_mode mode,
+                                                mx_stream MX_OPTIONAL stream);
+
+/* Einstein summation: "ij,jk->ik" names the axes of every operand by letters, and those of the result, over the others
+ * being summed; without an arrow the result has those that occur once, in alphabetical order. A letter that an operand
+ * repeats takes its diagonal. "..." stands for any axes, which are broadcast. Sizes of 1 broadcast. INVALID_ARGUMENT
+ * for what cannot be read. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_einsum(mx_array *out, const char *subscripts, const mx_array *xs, size_t n_xs,
+                                              mx_stream MX_OPTIONAL stream);
+
+/* In which order mx_einsum contracts: for each step the number of operands and their positions in the list of those
+ * that are left, from which they go, and whose last one is then their result. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_einsum_path(int64_t *steps, size_t cap, size_t *n_steps_out,
+                                                   const char *subscripts, const mx_array *xs, size_t n_xs);
 
 /* The matrix product of the last two axes, over broadcast batches; a 1-d operand is a row or a column that then
  * vanishes. DTYPE unless inexact. */

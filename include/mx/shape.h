@@ -177,7 +177,7 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_unstack(mx_array *outs, size_t cap, size_
 MX_API MX_NOWAIT MX_CHECK mx_status mx_concatenate(mx_array *out, const mx_array *xs, size_t n_xs, int64_t axis,
                                                    mx_stream MX_OPTIONAL stream);
 
-/* Joins arrays of one shape along a new axis; MX_NO_AXIS as axis 0 of the flattened arrays. */
+/* Joins arrays of one shape along a new axis. INVALID_ARGUMENT for none. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_stack(mx_array *out, const mx_array *xs, size_t n_xs, int64_t axis,
                                              mx_stream MX_OPTIONAL stream);
 

@@ -5,6 +5,7 @@
 #include "capi.h"
 #include "capi/convert.hpp"
 #include "eval/eval.hpp"
+#include "ops/rules.hpp"
 #include "runtime/lifecycle.hpp"
 
 namespace mx::capi {
@@ -15,6 +16,7 @@ Spec checked_spec(const int64_t *dims, size_t n_dims, mx_dtype dtype, const char
     fail(MX_ERROR_SHAPE, "%s: %zu dimensions, the most is %d", function, n_dims, int{MX_MAX_DIMS});
   Spec spec;
   spec.dtype = to_dtype(dtype);
+  rules::check_sizes({dims, n_dims});
   for (size_t i = 0; i < n_dims; i++) {
     if (dims[i] < 0)
       fail(MX_ERROR_SHAPE, "%s: dimension %zu is negative: %lld", function, i, static_cast<long long>(dims[i]));

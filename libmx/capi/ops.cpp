@@ -1,6 +1,9 @@
 // mx/ops.h: elementwise ops, reductions, scans, sorting and products.
 #include "capi/convert.hpp"
 #include "ops/binary.hpp"
+#include "ops/convolve.hpp"
+#include "ops/einsum.hpp"
+#include "ops/find.hpp"
 #include "ops/matmul.hpp"
 #include "ops/reduce.hpp"
 #include "ops/sort.hpp"
@@ -15,7 +18,7 @@ namespace mx::capi {
 UNARY(abs, absolute)
 X(sign) X(negative) X(square) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin)
 X(cos) X(tan) X(arcsin) X(arccos) X(arctan) X(sinh) X(cosh) X(tanh) X(arcsinh) X(arccosh) X(arctanh) X(degrees)
-X(radians) X(erf) X(erfinv) X(sigmoid) X(floor) X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite) X(isposinf) X(isneginf)
+X(radians) X(erf) X(erfinv) X(sigmoid) X(floor) X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite) X(signbit) X(isposinf) X(isneginf)
 X(conjugate) X(real) X(imag) X(logical_not) X(bitwise_invert) X(stop_gradient) X(to_fp8)
 // clang-format on
 #undef X
@@ -114,10 +117,46 @@ Ref<Array> diff(Array &a, int64_t n, int64_t axis, Stream *stream) {
   return wrap(ops::diff(a.value(), n, axis, share(stream)));
 }
 
-Ref<Array> sort(Array &a, int64_t axis, Stream *stream) { return wrap(ops::sort(a.value(), axis, share(stream))); }
+Ref<Array> sort(Array &a, int64_t axis, bool descending, Stream *stream) {
+  return wrap(ops::sort(a.value(), axis, descending, share(stream)));
+}
 
-Ref<Array> argsort(Array &a, int64_t axis, Stream *stream) {
-  return wrap(ops::argsort(a.value(), axis, share(stream)));
+Ref<Array> argsort(Array &a, int64_t axis, bool descending, Stream *stream) {
+  return wrap(ops::argsort(a.value(), axis, descending, share(stream)));
+}
+
+Ref<Array> argwhere(Array &a, int64_t size, Stream *stream) {
+  return wrap(ops::argwhere(a.value(), size, share(stream)));
+}
+
+void unique(Ref<Array> *values_out, Ref<Array> *index_out, Ref<Array> *inverse_out, Ref<Array> *counts_out,
+            Ref<Array> *total_out, Array &a, int64_t size, Array *fill, Stream *stream) {
+  ops::Unique found = ops::unique(a.value(), size, Optional(fill), share(stream));
+  *values_out = wrap(std::move(found.values));
+  *index_out = wrap(std::move(found.index));
+  *inverse_out = wrap(std::move(found.inverse));
+  *counts_out = wrap(std::move(found.counts));
+  *total_out = wrap(std::move(found.total));
+}
+
+Ref<Array> convolve(Array &a, Array &v, mx_convolve_mode mode, Stream *stream) {
+  return wrap(ops::convolve(a.value(), v.value(), mode, share(stream)));
+}
+
+Ref<Array> einsum(const char *subscripts, std::span<Array *const> xs, Stream *stream) {
+  return wrap(ops::einsum(subscripts, span(values(xs)), share(stream)));
+}
+
+void einsum_path(int64_t *steps, size_t cap, size_t *n_steps_out, const char *subscripts, std::span<Array *const> xs) {
+  std::vector<int64_t> flat;
+  for (const ops::Contraction &step : ops::einsum_path(subscripts, span(values(xs)))) {
+    flat.push_back(static_cast<int64_t>(step.size()));
+    flat.insert(flat.end(), step.begin(), step.end());
+  }
+  if (cap < flat.size())
+    fail(MX_ERROR_INVALID_ARGUMENT, "einsum_path: room for %zu numbers, but there are %zu", cap, flat.size());
+  std::copy(flat.begin(), flat.end(), steps);
+  *n_steps_out = flat.size();
 }
 
 Ref<Array> partition(Array &a, int64_t kth, int64_t axis, Stream *stream) {

@@ -114,6 +114,11 @@ uint16_t emit_real(Emitter &e, OpCode op, DType type, std::span<const uint16_t> 
   const Op ins = instruction(op);
   if (ins == none) fail(MX_ERROR_INTERNAL, "%s has no loop instruction", info(op).name);
   SmallVector<uint16_t, 2> args(in.begin(), in.end());
+  if (op == OpCode::power && category(from) == 'i') {
+    const uint16_t fraction = e.binary(Op::less, DType::bool_, in[1], e.scalar(from, 0));
+    const uint16_t whole = e.append({ins, type, 0, 0, args[0], args[1], 0});
+    return e.select(type, fraction, e.scalar(type, 0), whole);
+  }
   if (is_logical(op)) {
     for (uint16_t &v : args) v = e.cast(DType::bool_, v);
   } else if (from == DType::bool_ && !is_comparison(op)) {

@@ -297,7 +297,7 @@ class Planner {
         for (uint32_t k = 0; k < n_loads; k++) {
           const uint32_t from = s.operand_storage[k], to = s.operand_storage[out];
           if (from == to || program_.storages[to].kind != Storage::Kind::owned || lives_[to].first != at ||
-              program_.storages[from].kind != Storage::Kind::temp || !can_become(s, at, n_loads, out, from))
+              program_.storages[from].kind != Storage::Kind::temp || !can_become(s, at, n_loads, out, from, spare(to)))
             continue;
           merge(from, to);
           rename(s);
@@ -305,10 +305,13 @@ class Planner {
     }
   }
 
-  bool can_become(const Step &s, uint32_t at, uint32_t n_loads, uint32_t out, uint32_t from) const {
-    return program_.storages[from].bytes == program_.storages[s.operand_storage[out]].bytes && ends_at(from, at) &&
-           may_share(s, n_loads, out, from);
+  bool can_become(const Step &s, uint32_t at, uint32_t n_loads, uint32_t out, uint32_t from, int64_t spare) const {
+    const int64_t more = program_.storages[from].bytes - program_.storages[s.operand_storage[out]].bytes;
+    return more >= 0 && more <= spare && ends_at(from, at) && may_share(s, n_loads, out, from);
   }
+
+  // An output may be that much larger than its elements: what a slice leaves out costs less than a second buffer.
+  int64_t spare(uint32_t storage) const { return program_.storages[storage].bytes / 16; }
 
   void find_donors() {
     for (uint32_t at = 0; at < program_.steps.size(); at++) {
@@ -324,11 +327,14 @@ class Planner {
         if (lives_[to].first != at) continue;
         for (uint32_t k = 0; k < n_loads; k++) {
           const uint32_t from = s.operand_storage[k];
-          if (from == to || !can_become(s, at, n_loads, out, from)) continue;
+          const bool owned = program_.storages[to].kind == Storage::Kind::owned;
+          if (from == to || !can_become(s, at, n_loads, out, from, owned ? spare(to) : 0)) continue;
           const Storage &donor = program_.storages[from];
           Storage &taker = program_.storages[to];
-          if (taker.kind == Storage::Kind::owned && donor.kind == Storage::Kind::leaf)
+          if (owned && donor.kind == Storage::Kind::leaf) {
             taker.donors.push_back(donor.index);
+            taker.bytes = donor.bytes;
+          }
           if (taker.kind == Storage::Kind::temp && donor.kind == Storage::Kind::temp && !taken_.contains(from) &&
               shared_.emplace(to, from).second)
             taken_.emplace(from, true);
@@ -370,6 +376,7 @@ class Planner {
     merged_.resize(program_.storages.size(), nowhere);
     merged_[from] = to;
     lives_[to].first = lives_[from].first;
+    program_.storages[to].bytes = std::max(program_.storages[to].bytes, program_.storages[from].bytes);
     lives_[from] = {0, 0, false};
     program_.storages[from].bytes = 0;
   }

@@ -184,7 +184,7 @@ bool is_loop_reduction(const GraphNode &node) noexcept {
 int loop_weight(const Graph &graph, const GraphNode &node) noexcept {
   const bool complex = is_complex(node.specs[0].dtype) || is_complex(graph.spec(node.inputs[0]).dtype);
   if (node.op == OpCode::to_fp8 || node.op == OpCode::from_fp8) return 100;
-  return complex ? 120 : node.specs[0].dtype == DType::bool_ ? 6 : 3;
+  return complex ? 120 : node.specs[0].dtype == DType::bool_ || node.op == OpCode::power ? 6 : 3;
 }
 
 Sets join(const Graph &graph) { return Builder(graph).run(); }

@@ -75,9 +75,20 @@ void need_axes(std::span<const int64_t> axes, size_t rank, const char *op) {
            rank);
 }
 
+// Worded as MLX does: code written for it compares the text.
+void check_sizes(std::span<const int64_t> shape) {
+  for (int64_t size : shape)
+    if (size < INT32_MIN || size > INT32_MAX)
+      fail(MX_ERROR_OVERFLOW,
+           "Shape dimension %lld is outside the supported range [-2147483648, 2147483647]. MLX currently uses 32-bit "
+           "integers for shape dimensions.",
+           static_cast<long long>(size));
+}
+
 void put_spec(Outs &out, DType dtype, Dims shape, const char *op) {
   if (shape.size() > MX_MAX_DIMS)
     fail(MX_ERROR_SHAPE, "%s: %zu dimensions, but at most %d are possible", op, shape.size(), MX_MAX_DIMS);
+  check_sizes(shape);
   for (int64_t size : shape)
     if (size < 0) fail(MX_ERROR_SHAPE, "%s: negative size in shape %s", op, to_string(shape).c_str());
   Spec &spec = out.emplace_back(Spec{dtype, std::move(shape)});

@@ -128,6 +128,9 @@ Value vecdot(const Value &a, const Value &b, int64_t axis, const StreamRef &s) {
 
 Value kron(const Value &a, const Value &b, const StreamRef &s) {
   const size_t rank = std::max(rank_of(a), rank_of(b));
+  if (element_count(shape_of(a)) == 0 || element_count(shape_of(b)) == 0)
+    fail(MX_ERROR_SHAPE, "kron: shapes %s and %s, but neither may be empty", to_string(shape_of(a)).c_str(),
+         to_string(shape_of(b)).c_str());
   Dims even, odd;
   for (size_t i = 0; i < rank; i++) {
     even.push_back(static_cast<int64_t>(2 * i));

@@ -241,7 +241,7 @@ Value permutation(const Value &x, int64_t axis, const Value *key, const StreamRe
 
 Value permutation_n(int64_t n, const Value *key, const StreamRef &s) {
   if (n < 0) fail(MX_ERROR_INVALID_ARGUMENT, "permutation: n is %lld", static_cast<long long>(n));
-  return argsort(random_bits(Dims{n}, 4, key, s), -1, s);
+  return argsort(random_bits(Dims{n}, 4, key, s), -1, false, s);
 }
 
 }  // namespace mx::ops

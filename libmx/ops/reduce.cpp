@@ -136,7 +136,7 @@ Value median(const Value &a, const Axes &axes, bool keepdims, const StreamRef &s
   x = joined_at_end(x, list, s);
   if (shape_of(x).back() == 0)
     fail(MX_ERROR_SHAPE, "median: nothing to reduce in shape %s", to_string(shape_of(a)).c_str());
-  x = sort(x, -1, s);
+  x = sort(x, -1, false, s);
   // the middle elements by index arithmetic in the graph, which follows the shape; a NaN is sorted to the end
   const Value n = number_of_elements(x, List(Dims{-1}), false, DType::int32, s);
   const Value one = scalar(1, DType::int32), two = scalar(2, DType::int32);

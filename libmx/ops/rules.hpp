@@ -33,6 +33,8 @@ void need_dtype(bool ok, DType d, const char *op, const char *allowed);
 void need_same_dtype(Specs in, size_t first, const char *op);
 // Throws SHAPE unless `shape` broadcasts to `target`.
 void need_broadcastable(std::span<const int64_t> shape, std::span<const int64_t> target, const char *op);
+// Throws OVERFLOW for sizes beyond 32 bits: indices are uint32.
+void check_sizes(std::span<const int64_t> shape);
 // Appends an output. Throws SHAPE for too many dimensions or a negative size, OVERFLOW for too many bytes.
 void put_spec(Outs &out, DType dtype, Dims shape, const char *op);
 // An axis attribute: not negative and below the rank. Throws AXIS.

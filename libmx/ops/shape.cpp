@@ -30,6 +30,7 @@ void need_count(int64_t n, const char *op, const char *what) {
 }  // namespace
 
 Value reshape(const Value &a, List shape, const StreamRef &s) {
+  rules::check_sizes(shape);
   const bool lasting = !a.node->trace || (shape.size() == 1 && shape[0] == -1);
   const Value out = view_op(OpCode::reshape, Attrs().put(shape), a, s);
   return lasting && shape_of(out) == shape_of(a) ? a : out;

@@ -2,6 +2,7 @@
 #include "ops/sort.hpp"
 
 #include "ops/binary.hpp"
+#include "ops/create.hpp"
 #include "ops/index.hpp"
 #include "ops/rules.hpp"
 #include "ops/shape.hpp"
@@ -33,8 +34,22 @@ Value partitioned(OpCode op, const Value &a, int64_t kth, int64_t axis, const St
 
 }  // namespace
 
-Value sort(const Value &a, int64_t axis, const StreamRef &s) { return sorted(OpCode::sort, a, axis, s); }
-Value argsort(const Value &a, int64_t axis, const StreamRef &s) { return sorted(OpCode::argsort, a, axis, s); }
+// Downwards: of the reversed line, read from its end. Equal elements keep their order that way.
+Value sort(const Value &a, int64_t axis, bool descending, const StreamRef &s) {
+  if (!descending) return sorted(OpCode::sort, a, axis, s);
+  const Line line = line_of(a, axis, "sort", s);
+  const Dims along{line.axis};
+  return flip(sorted(OpCode::sort, flip(line.x, List(along), s), line.axis, s), List(along), s);
+}
+
+Value argsort(const Value &a, int64_t axis, bool descending, const StreamRef &s) {
+  if (!descending) return sorted(OpCode::argsort, a, axis, s);
+  const Line line = line_of(a, axis, "argsort", s);
+  const Dims along{line.axis};
+  const Value from_end = flip(sorted(OpCode::argsort, flip(line.x, List(along), s), line.axis, s), List(along), s);
+  const Value n = number_of_elements(line.x, List(along), false, DType::uint32, s);
+  return subtract(subtract(n, scalar(1, DType::uint32), s), from_end, s);
+}
 
 Value partition(const Value &a, int64_t kth, int64_t axis, const StreamRef &s) {
   return partitioned(OpCode::partition, a, kth, axis, s);

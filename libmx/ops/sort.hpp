@@ -4,8 +4,8 @@
 
 namespace mx::ops {
 
-Value sort(const Value &a, int64_t axis, const StreamRef &s = {});
-Value argsort(const Value &a, int64_t axis, const StreamRef &s = {});
+Value sort(const Value &a, int64_t axis, bool descending, const StreamRef &s = {});
+Value argsort(const Value &a, int64_t axis, bool descending, const StreamRef &s = {});
 Value partition(const Value &a, int64_t kth, int64_t axis, const StreamRef &s = {});
 Value argpartition(const Value &a, int64_t kth, int64_t axis, const StreamRef &s = {});
 Value topk(const Value &a, int64_t k, int64_t axis, const StreamRef &s = {});

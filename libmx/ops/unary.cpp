@@ -117,6 +117,14 @@ Value isfinite(const Value &a, const StreamRef &s) {
   return is_floating(dtype_of(a)) ? unary(OpCode::isfinite, a, s) : ones_like(a, DType::bool_, s);
 }
 
+Value signbit(const Value &a, const StreamRef &s) {
+  const DType d = dtype_of(a);
+  if (is_complex(d)) bad_dtype("signbit", d, "real numbers");
+  if (category(d) == 'b' || category(d) == 'u') return zeros_like(a, DType::bool_, s);
+  const Value sign = is_floating(d) ? copysign(scalar(1, d), a, s) : a;
+  return less(sign, scalar(0, d), s);
+}
+
 Value isposinf(const Value &a, const StreamRef &s) { return is_infinity(a, INFINITY, s); }
 Value isneginf(const Value &a, const StreamRef &s) { return is_infinity(a, -INFINITY, s); }
 

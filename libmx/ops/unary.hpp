@@ -14,7 +14,7 @@ Value copy(const Value &a, const StreamRef &s = {});
   X(log1p)                                                                                                            \
   X(sin) X(cos) X(tan) X(arcsin) X(arccos) X(arctan) X(sinh) X(cosh) X(tanh) X(arcsinh) X(arccosh) X(arctanh)         \
   X(degrees) X(radians) X(erf) X(erfinv) X(sigmoid) X(floor) X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite)           \
-  X(isposinf) X(isneginf) X(conjugate) X(real) X(imag) X(logical_not) X(bitwise_invert) X(stop_gradient) X(to_fp8)
+  X(signbit) X(isposinf) X(isneginf) X(conjugate) X(real) X(imag) X(logical_not) X(bitwise_invert) X(stop_gradient) X(to_fp8)
 // clang-format on
 #define X(name) Value name(const Value &a, const StreamRef &s = {});
 MX_UNARY(X)

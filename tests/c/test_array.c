@@ -357,7 +357,7 @@ static void test_failures_are_kept(void) {
   CHECK(mx_negative(&y, inverse, NULL) == MX_OK);
   CHECK(mx_negative(&fine, x, NULL) == MX_OK);
   const mx_status status = mx_eval(&y, 1);
-  CHECK(status == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(status == MX_ERROR_NUMERIC);
   CHECK(mx_eval(&y, 1) == status);
   CHECK(mx_wait(y, 1000) == status);
   CHECK(mx_array_is_ready(&ready, y) == MX_OK);
@@ -369,6 +369,16 @@ static void test_failures_are_kept(void) {
   drop(y);
   drop(inverse);
   drop(x);
+}
+
+static void test_sizes_beyond_32_bits(void) {
+  const int64_t size = (int64_t)1 << 31;
+  mx_array one = number(MX_BOOL, 1), x = NULL;
+  CHECK(mx_array_new(&x, NULL, 0, &size, 1, MX_BOOL) == MX_ERROR_OVERFLOW);
+  CHECK(strstr(mx_error_message(), "2147483648") != NULL);
+  CHECK(mx_broadcast_to(&x, one, &size, 1, NULL) == MX_ERROR_OVERFLOW);
+  CHECK(x == NULL);
+  drop(one);
 }
 
 int main(void) {
@@ -385,5 +395,6 @@ int main(void) {
   test_reading();
   test_pins();
   test_failures_are_kept();
+  test_sizes_beyond_32_bits();
   return 0;
 }

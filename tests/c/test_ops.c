@@ -60,8 +60,9 @@ static void test_predicates(void) {
   static const struct {
     unary_fn fn;
     double want[5]; /* for 0, 1, NaN, inf, -inf */
-  } rows[] = {{mx_isnan, {0, 0, 1, 0, 0}},    {mx_isinf, {0, 0, 0, 1, 1}},    {mx_isfinite, {1, 1, 0, 0, 0}},
-              {mx_isposinf, {0, 0, 0, 1, 0}}, {mx_isneginf, {0, 0, 0, 0, 1}}, {mx_logical_not, {1, 0, 0, 0, 0}}};
+  } rows[] = {{mx_isnan, {0, 0, 1, 0, 0}},      {mx_isinf, {0, 0, 0, 1, 1}},    {mx_isfinite, {1, 1, 0, 0, 0}},
+              {mx_isposinf, {0, 0, 0, 1, 0}},   {mx_isneginf, {0, 0, 0, 0, 1}}, {mx_signbit, {0, 0, 0, 0, 1}},
+              {mx_logical_not, {1, 0, 0, 0, 0}}};
   mx_array x = array(MX_FLOAT16, D(5), V(0, 1, NAN, INFINITY, -INFINITY)), n = array(MX_INT32, D(1), V(3));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     expect(OP(rows[i].fn(&out, x, NULL)), MX_BOOL, D(5), 5, rows[i].want);
@@ -306,9 +307,9 @@ static void test_scans(void) {
 
 static void test_sorting(void) {
   mx_array a = array(MX_FLOAT32, D(2, 3), V(3, NAN, 1, 5, 4, 4)), v = array(MX_INT32, D(3), V(1, 2, 2));
-  expect(OP(mx_sort(&out, a, -1, NULL)), MX_FLOAT32, D(2, 3), V(1, 3, NAN, 4, 4, 5));
-  expect(OP(mx_sort(&out, a, MX_NO_AXIS, NULL)), MX_FLOAT32, D(6), V(1, 3, 4, 4, 5, NAN));
-  expect(OP(mx_argsort(&out, a, 1, NULL)), MX_UINT32, D(2, 3), V(2, 0, 1, 1, 2, 0));
+  expect(OP(mx_sort(&out, a, -1, false, NULL)), MX_FLOAT32, D(2, 3), V(1, 3, NAN, 4, 4, 5));
+  expect(OP(mx_sort(&out, a, MX_NO_AXIS, false, NULL)), MX_FLOAT32, D(6), V(1, 3, 4, 4, 5, NAN));
+  expect(OP(mx_argsort(&out, a, 1, false, NULL)), MX_UINT32, D(2, 3), V(2, 0, 1, 1, 2, 0));
   expect(OP(mx_partition(&out, a, 0, 0, NULL)), MX_FLOAT32, D(2, 3), V(3, 4, 1, 5, NAN, 4));
   expect(OP(mx_argpartition(&out, a, -1, 0, NULL)), MX_UINT32, D(2, 3), V(0, 1, 0, 1, 0, 1));
   expect(OP(mx_topk(&out, v, 1, 0, NULL)), MX_INT32, D(1), V(2));
@@ -320,11 +321,90 @@ static void test_sorting(void) {
   CHECK(mx_partition(&out, v, 3, 0, NULL) == MX_ERROR_INDEX);
   CHECK(mx_topk(&out, v, 4, 0, NULL) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(mx_searchsorted(&out, a, x, false, NULL) == MX_ERROR_SHAPE);
-  CHECK(mx_sort(&out, v, 1, NULL) == MX_ERROR_AXIS);
+  CHECK(mx_sort(&out, v, 1, false, NULL) == MX_ERROR_AXIS);
+  CHECK(mx_argwhere(&out, v, -1, NULL) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(out == NULL);
   drop(a);
   drop(v);
   drop(x);
+}
+
+static void test_descending(void) {
+  mx_array a = array(MX_FLOAT32, D(5), V(2, NAN, 1, 2, 3));
+  expect(OP(mx_sort(&out, a, 0, true, NULL)), MX_FLOAT32, D(5), V(NAN, 3, 2, 2, 1));
+  expect(OP(mx_argsort(&out, a, MX_NO_AXIS, true, NULL)), MX_UINT32, D(5), V(1, 4, 0, 3, 2));
+  drop(a);
+}
+
+static void test_finding(void) {
+  mx_array a = array(MX_FLOAT32, D(2, 3), V(0, 2, NAN, -1, 0, 3)), n = number(MX_INT8, 4),
+           none = array(MX_INT32, D(0), EMPTY);
+  expect(OP(mx_argwhere(&out, a, 5, NULL)), MX_INT64, D(5, 2), V(0, 1, 0, 2, 1, 0, 1, 2, 0, 0));
+  expect(OP(mx_argwhere(&out, a, 1, NULL)), MX_INT64, D(1, 2), V(0, 1));
+  expect(OP(mx_argwhere(&out, n, 1, NULL)), MX_INT64, D(1, 0), EMPTY);
+  mx_array x = array(MX_FLOAT32, D(2, 3), V(2, 1, 2, 3, 1, 2)), fill = number(MX_FLOAT32, 9), index, inverse, counts,
+           total;
+  for (int padded = 0; padded < 2; padded++) {
+    CHECK(mx_unique(&out, &index, &inverse, &counts, &total, x, 4, padded ? fill : NULL, NULL) == MX_OK);
+    expect(out, MX_FLOAT32, D(4), V(1, 2, 3, padded ? 9 : 1));
+    expect(index, MX_UINT32, D(4), V(1, 0, 3, 1));
+    expect(inverse, MX_UINT32, D(2, 3), V(1, 0, 1, 2, 0, 1));
+    expect(counts, MX_INT32, D(4), V(2, 3, 1, 0));
+    expect(total, MX_INT32, SCALAR, V(3));
+  }
+  CHECK(mx_unique(&out, &index, &inverse, &counts, &total, x, 2, NULL, NULL) == MX_OK);
+  expect(out, MX_FLOAT32, D(2), V(1, 2));
+  expect(index, MX_UINT32, D(2), V(1, 0));
+  expect(inverse, MX_UINT32, D(2, 3), V(1, 0, 1, 1, 0, 1));
+  expect(counts, MX_INT32, D(2), V(2, 3));
+  expect(total, MX_INT32, SCALAR, V(3));
+  CHECK(mx_unique(&out, &index, &inverse, &counts, &total, none, 1, NULL, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_unique(&out, &index, &inverse, &counts, &total, none, 1, fill, NULL) == MX_OK);
+  expect(out, MX_INT32, D(1), V(9));
+  expect(index, MX_UINT32, D(1), V(0));
+  expect(inverse, MX_UINT32, D(0), EMPTY);
+  expect(counts, MX_INT32, D(1), V(0));
+  expect(total, MX_INT32, SCALAR, V(0));
+  CHECK(mx_unique(&out, &index, &inverse, &counts, &total, x, -1, NULL, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  drop(a);
+  drop(n);
+  drop(none);
+  drop(x);
+  drop(fill);
+}
+
+static void test_contractions(void) {
+  mx_array a = array(MX_FLOAT32, D(2, 3), V(1, 2, 3, 4, 5, 6)), b = array(MX_FLOAT32, D(3, 2), V(1, 0, 0, 1, 1, 1));
+  mx_array s = array(MX_INT32, D(2, 2), V(1, 2, 3, 4)), xs[] = {a, b, a};
+  int64_t steps[8];
+  size_t n;
+  expect(OP(mx_einsum(&out, "ij,jk->ki", xs, 2, NULL)), MX_FLOAT32, D(2, 2), V(4, 10, 5, 11));
+  expect(OP(mx_einsum(&out, "ij , jk", xs, 2, NULL)), MX_FLOAT32, D(2, 2), V(4, 5, 10, 11));
+  expect(OP(mx_einsum(&out, "...j,j...->", xs, 2, NULL)), MX_FLOAT32, SCALAR, V(15));
+  expect(OP(mx_einsum(&out, "ii", &s, 1, NULL)), MX_INT32, SCALAR, V(5));
+  expect(OP(mx_einsum(&out, "ii->i", &s, 1, NULL)), MX_INT32, D(2), V(1, 4));
+  CHECK(mx_einsum_path(steps, 8, &n, "ij,jk,kl", xs, 3) == MX_OK);
+  CHECK(n == 6 && steps[0] == 2 && steps[3] == 2);
+  out = NULL;
+  CHECK(mx_einsum_path(steps, 5, &n, "ij,jk,kl", xs, 3) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_einsum(&out, "ij,jk", xs, 1, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_einsum(&out, "ij->k", xs, 1, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_einsum(&out, "ij->ii", xs, 1, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_einsum(&out, "i?", xs, 1, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_einsum(&out, "......", xs, 1, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_einsum(&out, "i", xs, 1, NULL) == MX_ERROR_SHAPE);
+  CHECK(mx_einsum(&out, "ij,kj", xs, 2, NULL) == MX_ERROR_SHAPE);
+  mx_array x = array(MX_INT32, D(3), V(1, 2, 3)), v = array(MX_INT32, D(2), V(1, 10));
+  expect(OP(mx_convolve(&out, x, v, MX_CONVOLVE_FULL, NULL)), MX_INT32, D(4), V(1, 12, 23, 30));
+  expect(OP(mx_convolve(&out, v, x, MX_CONVOLVE_SAME, NULL)), MX_INT32, D(3), V(1, 12, 23));
+  expect(OP(mx_convolve(&out, x, v, MX_CONVOLVE_VALID, NULL)), MX_INT32, D(2), V(12, 23));
+  CHECK(mx_convolve(&out, x, v, (mx_convolve_mode)3, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_convolve(&out, a, v, MX_CONVOLVE_FULL, NULL) == MX_ERROR_SHAPE);
+  drop(a);
+  drop(b);
+  drop(s);
+  drop(x);
+  drop(v);
 }
 
 static void test_products(void) {
@@ -377,6 +457,9 @@ int main(void) {
   test_empty_reductions();
   test_scans();
   test_sorting();
+  test_descending();
+  test_finding();
+  test_contractions();
   test_products();
   CHECK(mx_handle_count(MX_HANDLE_ARRAY) == 0);
   return 0;

@@ -243,17 +243,14 @@ def sorting(f: Callable[..., np.ndarray]) -> Reference:
 
 
 def integer_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """By repeated squaring, wrapping; a negative exponent gives 0 but for bases 1 and -1."""
+    """By repeated squaring, wrapping; a negative exponent gives 0."""
     result, base, left = np.ones_like(a + b), np.broadcast_to(a, np.shape(a + b)).copy(), np.abs(b.astype(object))
     left = np.broadcast_to(left, result.shape).copy()
     while np.any(left > 0):
         odd = (left % 2 == 1).astype(bool)
         result = np.where(odd, result * base, result)
         base, left = base * base, left // 2
-    one, minus = a == 1, a == -1 if a.dtype.kind == "i" else np.zeros_like(a, bool)
-    odd = np.asarray(b.astype(object) % 2 == 1, bool)
-    negative = np.where(one, 1, np.where(minus, np.where(odd, -1, 1), 0))
-    return np.where(b < 0, negative.astype(result.dtype), result)
+    return np.where(b < 0, np.zeros_like(result), result)
 
 
 def power(step: Step, x: list[np.ndarray], out: str) -> Judgement:
