@@ -5,6 +5,7 @@ import math as _math
 import os as _os
 
 from . import cuda as cuda
+from . import distributed as distributed
 from . import fast as fast
 from . import linalg as linalg
 from . import metal as metal
@@ -19,8 +20,8 @@ from .device import *
 from .dtype import *
 from .errors import *
 from .evaluate import *
+from .find import *
 from .hadamard import *
-from .indexing import nonzero as nonzero
 from .inspection import *
 from .io import *
 from .lifecycle import num_threads as num_threads

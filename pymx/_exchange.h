@@ -213,9 +213,32 @@ static DLTensor *tensor_of(PyObject *capsule) {
   return PyErr_SetString(PyExc_ValueError, "not a DLPack capsule, or one that was consumed already"), NULL;
 }
 
+/* A copy of host memory that is not row-major, with its strides (in bytes, none negative), if what they span is little
+ * more than the elements; else 0. */
+static int copy_span(mx_array *out, mx_status *status, const void *data, const int64_t *dims, const int64_t *strides,
+                     size_t ndim, int64_t itemsize, mx_dtype dtype) {
+  int64_t steps[MX_MAX_DIMS], last = 0, size = 1, stride = 1;
+  bool row_major = true;
+  mx_array flat = 0;
+  for (size_t i = ndim; i-- > 0;) {
+    steps[i] = strides[i] / itemsize;
+    row_major &= dims[i] == 1 || steps[i] == stride;
+    stride *= dims[i];
+    size *= dims[i];
+    last += (dims[i] - 1) * steps[i];
+  }
+  const int64_t span = last + 1;
+  if (row_major || size == 0 || span > 2 * size) return 0;
+  *status = mx_array_new(&flat, data, (size_t)(span * itemsize), &span, 1, dtype);
+  if (*status) return 1;
+  *status = mx_as_strided(out, flat, dims, ndim, steps, ndim, 0, 0);
+  mx_array_free(flat);
+  return 1;
+}
+
 /* dlpack_import(capsule, token, client): (array, last axis holds complex128). The array is a copy if the token is None,
- * else it lies on the tensor's memory: the caller calls dlpack_release once the token has come back. Copies need
- * dlpack_release too. */
+ * in the same layout unless that is wasteful, else it lies on the tensor's memory: the caller calls dlpack_release once
+ * the token has come back. Copies need dlpack_release too. */
 static PyObject *py_dlpack_import(PyObject *module, PyObject *const *args, Py_ssize_t n) {
   int64_t dims[MX_MAX_DIMS], strides[MX_MAX_DIMS];
   if (!arity("dlpack_import", 3, n)) return NULL;
@@ -251,7 +274,8 @@ static PyObject *py_dlpack_import(PyObject *module, PyObject *const *args, Py_ss
   mx_status status;
   if (args[1] == Py_None) {
     PyThreadState *thread = PyEval_SaveThread();
-    status = mx_array_new_strided(&out, data, dims, ndim, strides, ndim, (mx_dtype)code);
+    if (!copy_span(&out, &status, data, dims, strides, ndim, is_complex128 ? 8 : itemsize, (mx_dtype)code))
+      status = mx_array_new_strided(&out, data, dims, ndim, strides, ndim, (mx_dtype)code);
     PyEval_RestoreThread(thread);
   } else {
     uint64_t token, client;

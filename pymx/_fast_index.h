@@ -18,12 +18,18 @@ static void take_all(BasicKey *key, size_t n) {
   }
 }
 
+/* What a slice may say; what is left out in it is at the limits of Py_ssize_t. */
+static int is_bound(Py_ssize_t i) {
+  return (i >= INT32_MIN && i <= INT32_MAX) || i == PY_SSIZE_T_MAX || i == PY_SSIZE_T_MIN;
+}
+
 /* One int or slice; 0 if indexing.py has to look at it. */
 static int take_item(BasicKey *key, PyObject *item, int64_t size) {
   const size_t axis = key->n_axes;
   if (PySlice_Check(item)) {
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(item, &start, &stop, &step)) return PyErr_Clear(), 0;
+    if (!is_bound(start) || !is_bound(stop) || !is_bound(step)) return 0;
     key->start[axis] = start;
     key->stop[axis] = stop;
     key->step[axis] = step;

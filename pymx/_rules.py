@@ -76,7 +76,7 @@ class ReductionMethod(Protocol):
 
 
 class Unary(Protocol):
-    def __call__(self, a: Any, /, stream: StreamOrDevice = None) -> array: ...
+    def __call__(self, a: Any, stream: StreamOrDevice = None) -> array: ...
     def __get__(self, instance: array, owner: type[array]) -> UnaryMethod: ...
 
 
@@ -101,7 +101,7 @@ def unary(name: str, doc: str, module: str = "pymx.ops") -> Any:
     """An elementwise op of one array or number."""
     call = getattr(fast, name)
 
-    def op(a: Any, /, stream: StreamOrDevice = None) -> Any:
+    def op(a: Any, stream: StreamOrDevice = None) -> Any:
         return call(a if isinstance(a, BufferBase) else convert.to_array(a), stream)
 
     return named(op, name, doc, module)

@@ -22,9 +22,9 @@ _new = object.__new__
 ArrayAt = indexing.ArrayAt
 
 
-def _rebuild(cls: type[array], dtype: Dtype, shape: tuple[int, ...], data: Any) -> array:
+def _rebuild(cls: type[array], *state: Any) -> array:
     self = cls.__new__(cls)
-    self._adopt(fast.array_new(data, shape, dtype._code))
+    self.__setstate__(state)
     return self
 
 
@@ -175,6 +175,12 @@ class array(BufferBase):
     def _is_operand(self, other: Any) -> bool:
         return isinstance(other, numbers.Integral) or convert._has_memory(other)
 
+    def __div__(self, other: Any) -> array:
+        return self / other
+
+    def __rdiv__(self, other: Any) -> array:
+        return other / self
+
     # ---- exchange
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -229,6 +235,13 @@ class array(BufferBase):
         data: Any = memoryview(fast.contiguous(self, False, None))
         data = pickle.PickleBuffer(data) if protocol >= 5 else bytes(data)
         return _rebuild, (type(self), self.dtype, self.shape, data)
+
+    def __getstate__(self) -> tuple[Dtype, tuple[int, ...], bytes]:
+        return self.dtype, self.shape, bytes(self)
+
+    def __setstate__(self, state: tuple[Dtype, tuple[int, ...], Any]) -> None:
+        dtype, shape, data = state
+        self._adopt(fast.array_new(data, shape, dtype._code))
 
     def __copy__(self) -> array:
         return array(self)

@@ -136,7 +136,7 @@ def _from_parts(flat: Any, shape: list[int], dtype: Dtype | None) -> array:
         parts.append(_as(item if isinstance(item, BufferBase) else from_host(item), dtype))  # type: ignore[arg-type]
     inner = parts[0].shape
     if any(part.shape != inner for part in parts):
-        raise ValueError("the arrays in the list have different shapes")
+        raise ValueError("Initialization encountered non-uniform length.")  # MLX's words, which code compares
     return fast.reshape(fast.stack(parts, 0, None), (*shape, *inner), None)
 
 
@@ -167,7 +167,10 @@ def _from_memory(x: Any, dtype: Dtype | None) -> array | None:
         if found is not None:
             return _as(found, dtype)
     if hasattr(x, "__dlpack__"):
-        return _as(from_dlpack(x), dtype)
+        try:
+            return _as(from_dlpack(x), dtype)
+        except BufferError as e:
+            raise ValueError(f"cannot make an array of {type(x).__name__}: {e}") from None
     if hasattr(x, "__array__"):
         return _from_memory(x.__array__(), dtype)
     return None
@@ -189,7 +192,8 @@ def _from_ndarray(x: Any) -> array | None:
 def asarray(a: Any, dtype: Dtype | None = None, *, copy: bool | None = None) -> array:
     """`a` as an array. Arrays come back as they are unless copy=True or another dtype is asked for; everything else is
     copied unless copy=False: then the array lies on the memory of `a`, which must not change while the array or
-    anything computed from it lazily is in use. ValueError where that takes a copy."""
+    anything computed from it lazily is in use. ValueError where that takes a copy, and for arrays of this class, as in
+    MLX: they are not memory of the host."""
     if copy is False:
         return _without_copy(a, dtype)
     if isinstance(a, BufferBase) and not copy:
@@ -200,8 +204,8 @@ def asarray(a: Any, dtype: Dtype | None = None, *, copy: bool | None = None) -> 
 def _without_copy(a: Any, dtype: Dtype | None) -> array:
     found: array | None = None
     if isinstance(a, BufferBase):
-        found = a  # type: ignore[assignment]
-    elif (view := _view(a)) is not None:
+        raise ValueError("asarray: copy=False is for memory of the host, not for arrays")
+    if (view := _view(a)) is not None:
         found = lifecycle.borrow(lambda client, token: fast.borrow_buffer(view, client, token), view)
         if found is not None and dtype is None and found._dtype_code == float64._code:
             found = None  # would have to become float32

@@ -11,7 +11,15 @@ from .device import StreamOrDevice
 if TYPE_CHECKING:
     from .array import array
 
-__all__ = ["layer_norm", "metal_kernel", "rms_norm", "rope", "scaled_dot_product_attention"]
+__all__ = [
+    "cuda_kernel",
+    "layer_norm",
+    "metal_kernel",
+    "precompiled_cuda_kernel",
+    "rms_norm",
+    "rope",
+    "scaled_dot_product_attention",
+]
 
 _fast = _ffi.fast
 
@@ -83,3 +91,21 @@ class metal_kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"metal_kernel {self.name!r}: this build has no Metal back-end")
+
+
+def cuda_kernel(
+    name: str,
+    input_names: Any,
+    output_names: Any,
+    source: str,
+    header: str = "",
+    ensure_row_contiguous: bool = True,
+    shared_memory: int = 0,
+) -> Any:
+    """RuntimeError: there is no CUDA here."""
+    raise RuntimeError("cuda_kernel: this build has no CUDA back-end")
+
+
+def precompiled_cuda_kernel(**arguments: Any) -> list[array]:
+    """RuntimeError: there is no CUDA here."""
+    raise RuntimeError("precompiled_cuda_kernel: this build has no CUDA back-end")

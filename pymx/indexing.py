@@ -9,21 +9,19 @@ select has to be known when the key is used, which forces their evaluation; insi
 
 from __future__ import annotations
 
-import itertools
 import numbers
-from array import array as HostArray
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import convert
 from ._ffi import BufferBase, fast
 from .dtype import bool_, floating, issubdtype
-from .errors import OutOfRangeError, TraceError
+from .errors import OutOfRangeError, RangeError, TraceError
 
 if TYPE_CHECKING:
     from .array import array
 
-__all__ = ["ASSIGN", "ArrayAt", "get", "nonzero", "updated"]
+__all__ = ["ASSIGN", "ArrayAt", "get", "updated"]
 
 ASSIGN, ADD, MULTIPLY, MAXIMUM, MINIMUM = range(5)  # mx_update_mode
 _END, _BEGIN = 2**63 - 1, -(2**63)  # clipped by the library: to the end, through the first element
@@ -115,29 +113,18 @@ def _item(item: Any) -> Sequence[Any]:
     if found._dtype_code == bool_._code:
         if not found.ndim:
             return (_NewAxis(bool(found)),)
-        return [_MaskAxis(i, n) for i, n in zip(nonzero(found), found.shape, strict=True)]
+        return [_MaskAxis(i, n) for i, n in zip(_places(found), found.shape, strict=True)]
     if found._dtype_code > 8:
         raise OutOfRangeError(f"an array cannot be indexed by an array of {found.dtype}")
     return (found,)
 
 
-def nonzero(mask: array) -> tuple[array, ...]:
-    """Where an array of at least one dimension is true or not zero: an array of indices per axis. Forces evaluation."""
-    if mask.dtype is not bool_:
-        mask = fast.not_equal(mask, fast.array_scalar_weak(0, mask._dtype_code), None)
+def _places(mask: array) -> tuple[array, ...]:
+    """Where a boolean array of at least one dimension is true: one array of indices per axis. Forces evaluation."""
     if fast.array_is_tracer(mask):
         raise TraceError("a boolean mask as index needs its values, which are not known inside a trace")
-    flags = bytes(mask)
-    found = HostArray("q", itertools.compress(range(len(flags)), flags))
-    flat = fast.array_new(found, (len(found),), 8)
-    if mask.ndim == 1:
-        return (flat,)
-    axes = []
-    for n in reversed(mask.shape[1:]):
-        size = fast.array_scalar(n, 8)
-        axes.append(fast.remainder(flat, size, None))
-        flat = fast.floor_divide(flat, size, None)
-    return (flat, *reversed(axes))
+    n = fast.count_nonzero(mask, None, False, None).item()
+    return tuple(fast.unstack(fast.argwhere(mask, n, None), 1, None))
 
 
 # ---- basic indexing
@@ -152,14 +139,17 @@ def _bounds(entry: Any) -> tuple[int, int, int]:
         raise ValueError("slice step cannot be zero")
     start = (0 if step > 0 else _END) if entry.start is None else _index(entry.start)
     stop = (_END if step > 0 else _BEGIN) if entry.stop is None else _index(entry.stop)
-    return max(_BEGIN, min(_END, start)), max(_BEGIN, min(_END, stop)), step
+    return start, stop, step
 
 
 def _index(x: Any) -> int:
     try:
-        return x.__index__()
+        i = x.__index__()
     except AttributeError:
         raise OutOfRangeError(f"slices need integers, not {type(x).__name__}") from None
+    if not -(2**31) <= i < 2**31 and _BEGIN < i < _END:  # as MLX has it; sys.maxsize means as far as it goes
+        raise RangeError(f"a slice index of {i} does not fit in 32 bits")
+    return max(_BEGIN, min(_END, i))
 
 
 def _is_full(entry: Any) -> bool:

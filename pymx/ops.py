@@ -66,6 +66,7 @@ __all__ = [
     "clip",
     "conj",
     "conjugate",
+    "copysign",
     "cos",
     "cosh",
     "count_nonzero",
@@ -89,6 +90,7 @@ __all__ = [
     "from_fp8",
     "greater",
     "greater_equal",
+    "hypot",
     "imag",
     "isclose",
     "isfinite",
@@ -120,6 +122,7 @@ __all__ = [
     "multiply",
     "nan_to_num",
     "negative",
+    "nextafter",
     "not_equal",
     "partition",
     "positive",
@@ -136,6 +139,7 @@ __all__ = [
     "searchsorted",
     "sigmoid",
     "sign",
+    "signbit",
     "sin",
     "sinh",
     "softmax",
@@ -196,13 +200,13 @@ isinf: Unary = unary("isinf", "bool: is plus or minus infinity.")
 isfinite: Unary = unary("isfinite", "bool: neither NaN nor infinite.")
 isposinf: Unary = unary("isposinf", "bool: is plus infinity.")
 isneginf: Unary = unary("isneginf", "bool: is minus infinity.")
+signbit: Unary = unary("signbit", "bool: negative, or -0, or NaN with the sign bit. DtypeError for complex64.")
 conjugate: Unary = unary("conjugate", "The complex conjugate.")
 real: Unary = unary("real", "The real part.")
 imag: Unary = unary("imag", "The imaginary part; 0 for real dtypes.")
 logical_not: Unary = unary("logical_not", "bool: a == 0.")
 bitwise_invert: Unary = unary("bitwise_invert", "Inverts every bit; bool: not. DtypeError for floats.")
 stop_gradient: Unary = unary("stop_gradient", "The same values; no gradient flows through.")
-to_fp8: Unary = unary("to_fp8", "Floating to 8-bit E4M3 in uint8, saturating (OCP 8-bit floating point specification).")
 
 # ---- elementwise, two operands
 
@@ -216,6 +220,9 @@ power: Binary = binary("power", "a to the power of b.")
 maximum: Binary = binary("maximum", "The larger; NaN if either is.")
 minimum: Binary = binary("minimum", "The smaller; NaN if either is.")
 arctan2: Binary = binary("arctan2", "The angle of the point (b, a), in radians.")
+hypot: Binary = binary("hypot", "sqrt(a^2 + b^2) without overflow in between.")
+copysign: Binary = binary("copysign", "|a| with the sign of b.")
+nextafter: Binary = binary("nextafter", "The number next to a towards b.")
 logaddexp: Binary = binary("logaddexp", "log(exp(a) + exp(b)) without overflow.")
 equal: Binary = binary("equal", "bool: a == b.")
 not_equal: Binary = binary("not_equal", "bool: a != b.")
@@ -248,6 +255,11 @@ conj = conjugate
 def round(a: Any, /, decimals: int = 0, stream: StreamOrDevice = None) -> array:
     """Rounds to `decimals` decimals (negative: before the point), halves to even."""
     return fast.round(to_array(a), decimals, stream)
+
+
+def to_fp8(x: Any, *, stream: StreamOrDevice = None) -> array:
+    """Floating to 8-bit E4M3 in uint8, saturating (OCP 8-bit floating point specification)."""
+    return fast.to_fp8(to_array(x), stream)
 
 
 def from_fp8(x: array, dtype: Dtype = bfloat16, *, stream: StreamOrDevice = None) -> array:
@@ -431,14 +443,30 @@ def diff(a: array, /, n: int = 1, axis: int = -1, *, stream: StreamOrDevice = No
 # ---- sorting, searching
 
 
-def sort(a: array, /, axis: int | None = -1, *, stream: StreamOrDevice = None) -> array:
-    """Sorted upwards along an axis, stable, NaN last."""
-    return fast.sort(only_array(a, "sort"), one_axis(axis), stream)
+def sort(
+    a: array,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+    stream: StreamOrDevice = None,
+) -> array:
+    """Sorted upwards along an axis, or downwards; NaN counts as the largest. Always stable, whatever `stable` says."""
+    return fast.sort(only_array(a, "sort"), one_axis(axis), descending, stream)
 
 
-def argsort(a: array, /, axis: int | None = -1, *, stream: StreamOrDevice = None) -> array:
+def argsort(
+    a: array,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+    stream: StreamOrDevice = None,
+) -> array:
     """uint32: the indices that sort sorts by."""
-    return fast.argsort(only_array(a, "argsort"), one_axis(axis), stream)
+    return fast.argsort(only_array(a, "argsort"), one_axis(axis), descending, stream)
 
 
 def partition(a: array, /, kth: int, axis: int | None = -1, *, stream: StreamOrDevice = None) -> array:

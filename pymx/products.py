@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._ffi import fast
 from ._rules import only_array, to_array, to_pair
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 __all__ = [
     "addmm",
     "block_masked_mm",
+    "convolve",
+    "einsum",
+    "einsum_path",
     "gather_mm",
     "inner",
     "kron",
@@ -89,6 +92,35 @@ def trace(
     """The sum of a diagonal, cast to `dtype` first."""
     code = a._dtype_code if dtype is None else dtype._code
     return fast.trace(only_array(a, "trace"), offset, axis1, axis2, code, stream)
+
+
+_CONVOLVE_MODES = {"full": 0, "valid": 1, "same": 2}
+
+
+def convolve(a: array, v: array, /, mode: str = "full", *, stream: StreamOrDevice = None) -> array:
+    """The convolution of two 1-d arrays: all of it ("full"), where both overlap fully ("valid"), or the middle in the
+    size of the longer one ("same")."""
+    if mode not in _CONVOLVE_MODES:
+        raise ValueError(f"convolve: mode must be one of {', '.join(_CONVOLVE_MODES)}, not {mode!r}")
+    return fast.convolve(*to_pair(a, v), _CONVOLVE_MODES[mode], stream)
+
+
+def einsum(subscripts: str, *operands: Any, stream: StreamOrDevice = None) -> array:
+    """Einstein summation: "ij,jk->ik" names the axes of every operand by letters, and those of the result; the others
+    are summed over. Without an arrow the result has the letters that occur once, in alphabetical order. A letter that
+    an operand repeats takes its diagonal, "..." stands for any axes, which are broadcast as sizes of 1 are. Operands
+    are contracted in pairs, in the order that einsum_path tells."""
+    return fast.einsum(subscripts, [to_array(x) for x in operands], stream)
+
+
+def einsum_path(subscripts: str, *operands: Any) -> tuple[list[tuple[int, ...]], str]:
+    """The contractions of einsum, each as the positions of its operands in the list of those that are left, from which
+    they go, and to the end of which their result comes; and a text that says so."""
+    arrays = [to_array(x) for x in operands]
+    flat = iter(fast.einsum_path(subscripts, arrays))
+    path = [tuple(next(flat) for _ in range(n)) for n in flat]
+    shapes = ", ".join(str(x.shape) for x in arrays)
+    return path, f"einsum {subscripts} of {shapes}:\n" + "".join(f"  contract {step}\n" for step in path)
 
 
 def gather_mm(

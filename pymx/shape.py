@@ -3,6 +3,7 @@ signatures. Shape ops cost nothing where the memory layout allows it, else one c
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -80,21 +81,24 @@ __all__ = [
 
 
 def arange(
-    start: float | None = None,
+    start_or_stop: float | None = None,
+    /,
     stop: float | None = None,
     step: float | None = None,
     dtype: Dtype | None = None,
     *,
+    start: float | None = None,
     stream: StreamOrDevice = None,
 ) -> array:
     """arange(stop), arange(start, stop[, step]): start, start + step, ... before stop, 1-d. int32 if all are integers,
     else float32."""
-    if start is None:
-        if stop is None:
-            raise TypeError("arange: stop is missing")
-        start = 0
-    elif stop is None:
-        start, stop = 0, start
+    if start_or_stop is not None:
+        if start is not None:
+            raise TypeError("arange: start is given twice")
+        start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    if stop is None:
+        raise TypeError("arange: stop is missing")
+    start = 0 if start is None else start
     step = 1 if step is None else step
     start, stop, step = (_number(x) for x in (start, stop, step))
     if dtype is None:
@@ -104,7 +108,8 @@ def arange(
 
 
 def _number(x: Any) -> Any:
-    return x if isinstance(x, (int, float)) else x.item() if hasattr(x, "item") else x.__index__()
+    found = x.item() if hasattr(x, "item") else x
+    return found if isinstance(found, (int, float)) else operator.index(found)
 
 
 def linspace(
@@ -340,9 +345,9 @@ def split(
     return fast.split(a, indices_or_sections, axis, stream)
 
 
-def unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> list[array]:
+def unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """One array per index along an axis, without that axis."""
-    return fast.unstack(only_array(x, "unstack"), axis, stream)
+    return tuple(fast.unstack(only_array(x, "unstack"), axis, stream))
 
 
 def concatenate(arrays: Sequence[array], axis: int | None = 0, *, stream: StreamOrDevice = None) -> array:
@@ -355,8 +360,8 @@ _arrays = arrays
 
 
 def stack(arrays: Sequence[array], axis: int | None = 0, *, stream: StreamOrDevice = None) -> array:
-    """Joins arrays of one shape along a new axis."""
-    return fast.stack(_arrays(arrays, "stack"), one_axis(axis), stream)
+    """Joins arrays of one shape along a new axis; None is 0."""
+    return fast.stack(_arrays(arrays, "stack"), 0 if axis is None else axis, stream)
 
 
 def repeat(array: array, repeats: int, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
