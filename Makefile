@@ -12,7 +12,7 @@ export MX_TEST_LONG := 1
 TEST += --timeout-multiplier 60
 endif
 
-.PHONY: test lint demo bench asan tsan wheel format clean
+.PHONY: test lint demo docs bench asan tsan wheel format clean
 
 test: lint build/installed
 	$(TEST) -C build/dev
@@ -32,6 +32,12 @@ demo: build/installed .venv/demo
 	    -Wl,-rpath,$$(python -P -m pymx --libdir) || exit 1; done
 	build/examples/add
 	python examples/python/embed.py
+
+# The surface against MLX's, function by function.
+docs: build/installed
+	@mkdir -p build/docs
+	python -P tools/gen_surface.py > build/docs/surface.md
+	@echo build/docs/surface.md
 
 # Peers go into an environment of their own. make bench BENCH='--quick --only gelu softmax'; bench/run.py says more.
 bench: build/installed

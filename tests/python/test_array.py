@@ -5,6 +5,7 @@ import contextlib
 import copy
 import gc
 import pickle
+import types
 import weakref
 
 import numpy as np
@@ -198,6 +199,8 @@ def test_asarray_keeps_arrays():
     a = mx.array([1, 2])
     assert mx.asarray(a) is a and mx.asarray(a, copy=True) is not a
     assert mx.asarray(a, mx.float32).dtype is mx.float32
+    with pytest.raises(ValueError):  # as in MLX
+        mx.asarray(a, copy=False)
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -224,6 +227,47 @@ def test_dlpack_without_a_copy_and_errors():
     capsule = a.__dlpack__()
     del a, capsule
     gc.collect()
+
+
+def test_dlpack_layouts():
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for view in (x, x.T, x[:, ::2], np.broadcast_to(np.float32(7), (3, 2))):
+        a = mx.from_dlpack(view)
+        assert a.tolist() == view.tolist() and memoryview(a).strides == view.strides
+    column = x[:, 1]  # spans more than twice what it holds: not worth copying as it is
+    assert mx.from_dlpack(column).tolist() == column.tolist() and memoryview(mx.from_dlpack(column)).c_contiguous
+    copied = mx.from_dlpack(x.T)
+    x[0, 0] = 99
+    assert copied[0, 0].item() == 0
+
+
+def test_dlpack_versions():
+    a = mx.arange(6).reshape(2, 3)
+    for version in (None, (0, 8), (1, 0), (1, 1)):
+        capsule = a.__dlpack__(max_version=version)
+        assert ("versioned" in repr(capsule)) == (version is not None and version >= (1, 0))
+
+        producer = types.SimpleNamespace(__dlpack__=lambda capsule=capsule, **kwargs: capsule)
+        assert mx.from_dlpack(producer).tolist() == a.tolist()
+        with pytest.raises(ValueError, match="consumed"):
+            mx.from_dlpack(producer)
+    x = np.arange(3)
+    x.flags.writeable = False
+    assert mx.from_dlpack(x).tolist() == [0, 1, 2]
+    assert a.__dlpack__(copy=True) is not None
+    with pytest.raises(BufferError):
+        a.__dlpack__(dl_device=(2, 0))
+
+
+def test_torch_takes_and_gives():
+    torch = pytest.importorskip("torch", reason="torch is no dependency of the tests")
+    a = mx.arange(6, dtype=mx.float32).reshape(2, 3)
+    t = torch.from_dlpack(a.T)
+    assert t.tolist() == a.T.tolist() and t.stride() == (1, 3)
+    assert mx.from_dlpack(t.T).tolist() == a.tolist()
+    half = torch.ones(2, dtype=torch.bfloat16)
+    assert mx.from_dlpack(half).dtype is mx.bfloat16 and mx.array(torch.ones(2)).tolist() == [1, 1]
+    assert torch.from_dlpack(mx.ones((2,), mx.bfloat16)).dtype is torch.bfloat16
 
 
 def test_mlx_array_protocol():
