@@ -148,7 +148,7 @@ class Drawing {
         }
     for (const std::vector<uint32_t> *nodes : {&u.nodes, &u.reduces})
       for (uint32_t i : *nodes)
-        if (u.kind != lower::Unit::Kind::loop || fusion.stored[i])
+        if (fusion.outside[i])
           for (uint32_t k = 0; k < graph.nodes[i].specs.size(); k++) add_made(graph, box, {i, k}, inside);
   }
 

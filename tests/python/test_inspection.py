@@ -91,6 +91,12 @@ def test_dot_names_fused_ops(xyz):
     assert text.count("label") < dot(f(x, y, z)).count("label") + 1
 
 
+def test_dot_shows_no_value_inside_a_step(xyz):
+    f = mx.compile(lambda x: x * mx.rsqrt(mx.mean(x * x, axis=-1, keepdims=True) + 1))
+    values = [line for line in dot(x=xyz[0], y=f(xyz[0])).splitlines() if "tooltip" in line]
+    assert len(values) == 2 and '"x"' in values[0] and '"y"' in values[1]
+
+
 def test_dot_of_ops_values_and_several_outputs(xyz):
     x, y, _ = xyz
     assert dot(x).startswith("digraph {")
