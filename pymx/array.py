@@ -9,7 +9,7 @@ from typing import Any
 
 from . import convert, indexing, ops, printing, shape
 from ._ffi import TIMEOUT, BufferBase, check, fast, lib
-from .device import StreamOrDevice
+from .device import Device, StreamOrDevice, cpu
 from .dtype import DTYPES, Dtype, bfloat16, integer, issubdtype
 from .errors import DtypeError
 from .evaluate import wait
@@ -87,6 +87,32 @@ class array(BufferBase):
     def at(self) -> ArrayAt:
         """a.at[i].add(v) and the like: a copy with updates at places that may repeat."""
         return ArrayAt(self)
+
+    # ---- the array API standard
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """The module pymx, as MLX has it; with a version of the array API standard (2021.12 to 2024.12) the module
+        pymx.array_api, whose defaults are those of the standard. ValueError for other versions."""
+        if api_version is None:
+            import pymx
+
+            return pymx
+        if api_version not in ("2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"__array_namespace__: version {api_version} is not supported")
+        from . import array_api
+
+        return array_api
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        return Device(cpu, 0)
+
+    def to_device(self, device: Device, /, *, stream: StreamOrDevice = None) -> array:
+        """This array on a device, of which the CPU is the only one."""
+        if device != Device(cpu, 0):
+            raise ValueError(f"to_device: {device!r} is not there; the CPU is the only device")
+        return self
 
     def __len__(self) -> int:
         shape = self.shape
@@ -220,11 +246,6 @@ class array(BufferBase):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0  # kDLCPU
-
-    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
-        import pymx
-
-        return pymx
 
     def __bytes__(self) -> bytes:
         return bytes(memoryview(fast.contiguous(self, False, None)))

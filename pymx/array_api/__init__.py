@@ -1,0 +1,28 @@
+# ruff: noqa: F403
+"""The Python array API standard 2024.12 (https://data-apis.org/array-api/2024.12) as a namespace over pymx's arrays.
+
+The arrays are those of pymx; what differs from `pymx` are the defaults: Python's numbers become int64, float64 and
+complex128, sums of small integers are int64 or uint64, indices are int64. Operators on arrays keep pymx's promotion,
+which differs in one pair: float64 with complex64 gives complex64 there, complex128 in the functions here.
+
+    xp = x.__array_namespace__()
+"""
+
+from .. import e as e
+from .. import inf as inf
+from .. import nan as nan
+from .. import newaxis as newaxis
+from .. import pi as pi
+from ..dtype import bool_ as bool  # noqa: F401 (a name of the standard)
+from .creation import *
+from .data_types import *
+from .elementwise import *
+from .info import __array_namespace_info__ as __array_namespace_info__
+from .linear_algebra import *
+from .manipulation import *
+from .searching import *
+from .sets import *
+from .sorting import *
+from .statistical import *
+
+__array_api_version__ = "2024.12"
