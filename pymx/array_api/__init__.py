@@ -1,11 +1,11 @@
 # ruff: noqa: F403
 """The Python array API standard 2024.12 (https://data-apis.org/array-api/2024.12) as a namespace over pymx's arrays.
 
-The arrays are those of pymx; what differs from `pymx` are the defaults: Python's numbers become int64, float64 and
-complex128, sums of small integers are int64 or uint64, indices are int64. Operators on arrays keep pymx's promotion,
-which differs in one pair: float64 with complex64 gives complex64 there, complex128 in the functions here.
+The arrays are those of pymx; what differs from `pymx` are the defaults: Python's numbers become int64 and float64, sums
+of small integers are int64 or uint64, indices are int64. There is no complex128: complex numbers are complex64, also
+beside float64.
 
-    xp = x.__array_namespace__()
+    xp = x.__array_namespace__(api_version="2024.12")
 """
 
 from .. import e as e

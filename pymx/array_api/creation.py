@@ -1,4 +1,4 @@
-"""Arrays from nothing and from other data. Without a dtype: int64, float64, complex128."""
+"""Arrays from nothing and from other data. Without a dtype: int64, float64, complex64."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pymx as mx
 
-from ..dtype import Dtype, complex128, float64, int64, isdtype
-from .data_types import astype, default_of, result_type
+from ..dtype import Dtype, float64, int64, isdtype
+from .data_types import COMPLEX, astype, default_of, result_type
 
 if TYPE_CHECKING:
     from ..array import array
@@ -145,7 +145,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
 
 
 def full(shape: _Shape, fill_value: complex, *, dtype: Dtype | None = None, device: Device | None = None) -> array:
-    """An array of one value; its dtype is bool, int64, float64 or complex128 if not given."""
+    """An array of one value; its dtype is bool, int64, float64 or complex64 if not given."""
     _check_device(device)
     value = asarray(fill_value, dtype=dtype or default_of(fill_value))
     return mx.broadcast_to(value, (shape,) if isinstance(shape, int) else tuple(shape))
@@ -169,10 +169,10 @@ def linspace(
     """`num` evenly spaced values from `start` to `stop`, which is the last one if `endpoint`."""
     _check_device(device)
     if dtype is None:
-        dtype = complex128 if isinstance(start, complex) or isinstance(stop, complex) else float64
+        dtype = COMPLEX if isinstance(start, complex) or isinstance(stop, complex) else float64
     if num < 0:
         raise ValueError(f"linspace: num is {num}")
-    work = complex128 if isdtype(dtype, "complex floating") else float64
+    work = COMPLEX if isdtype(dtype, "complex floating") else float64
     n_steps = num - 1 if endpoint else num
     counts = mx.arange(num, dtype=float64).astype(work)
     values = counts * ((stop - start) / max(n_steps, 1)) + start

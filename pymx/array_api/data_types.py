@@ -10,7 +10,6 @@ from ..dtype import (
     Dtype,
     bool_,
     complex64,
-    complex128,
     finfo,
     float32,
     float64,
@@ -34,7 +33,6 @@ __all__ = [
     "astype",
     "can_cast",
     "complex64",
-    "complex128",
     "finfo",
     "float32",
     "float64",
@@ -55,9 +53,10 @@ DTYPES = {
     "bool": bool_,
     **{"int8": int8, "int16": int16, "int32": int32, "int64": int64},
     **{"uint8": uint8, "uint16": uint16, "uint32": uint32, "uint64": uint64},
-    **{"float32": float32, "float64": float64, "complex64": complex64, "complex128": complex128},
+    **{"float32": float32, "float64": float64, "complex64": complex64},
 }
 INDEX = int64  # of indices and counts
+COMPLEX = complex64  # of Python's complex numbers: there is no complex128
 _Scalar = int | float | complex  # bool is an int
 
 
@@ -67,7 +66,7 @@ def default_of(value: object) -> Dtype:
         return bool_
     if isinstance(value, int):
         return int64 if -(2**63) <= value < 2**63 else uint64
-    return float64 if isinstance(value, float) else complex128
+    return float64 if isinstance(value, float) else COMPLEX
 
 
 def result_type(*arrays_and_dtypes: array | _Scalar | Dtype) -> Dtype:
@@ -81,11 +80,9 @@ def result_type(*arrays_and_dtypes: array | _Scalar | Dtype) -> Dtype:
             raise ValueError("result_type: needs an array, a number or a dtype")
         return mx.result_type(*map(default_of, weak))
     found = mx.result_type(*strong)
-    if found is complex64 and float64 in strong:
-        found = complex128
     for x in weak:
         if isinstance(x, complex) and not isdtype(found, "complex floating"):
-            found = complex128 if found is float64 else complex64
+            found = COMPLEX
         elif isinstance(x, float) and not isdtype(found, ("real floating", "complex floating")):
             found = float64
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pymx as mx
 
-from ..dtype import complex64, float64, isdtype
+from ..dtype import isdtype
 from .data_types import result_type
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def _whole(name: str) -> Callable[[array], array]:
 
 
 def promoted(x1: Number, x2: Number) -> tuple[Any, Any]:
-    """The operands, converted where the standard's promotion is not that of the engine."""
+    """The operands; an array beside a number of a higher kind is converted as the standard says."""
     strong = [x.dtype for x in (x1, x2) if isinstance(x, mx.array)]
     if not strong:
         raise TypeError("one operand must be an array")
-    if (float64 in strong and complex64 in strong) or len(strong) == 1:
+    if len(strong) == 1:
         dtype = result_type(x1, x2)
         x1, x2 = (x.astype(dtype) if isinstance(x, mx.array) and x.dtype is not dtype else x for x in (x1, x2))
     return x1, x2

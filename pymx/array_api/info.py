@@ -6,8 +6,8 @@ from typing import Any
 
 import pymx as mx
 
-from ..dtype import Dtype, complex128, float64, int64, isdtype
-from .data_types import DTYPES
+from ..dtype import Dtype, float64, int64, isdtype
+from .data_types import COMPLEX, DTYPES
 
 __all__ = ["__array_namespace_info__"]
 
@@ -25,7 +25,7 @@ class Info:
 
     def default_dtypes(self, *, device: object = None) -> dict[str, Dtype]:
         """By kind, what functions make when nothing is said."""
-        return {"real floating": float64, "complex floating": complex128, "integral": int64, "indexing": int64}
+        return {"real floating": float64, "complex floating": COMPLEX, "integral": int64, "indexing": int64}
 
     def dtypes(self, *, device: object = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Dtype]:
         """The standard's dtypes by name, of all kinds or some."""
