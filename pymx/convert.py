@@ -228,8 +228,9 @@ class _Consumed:
         _release(self.capsule)
 
 
-def from_dlpack(x: Any, /, *, copy: bool | None = None) -> array:
-    """An array of any object with `__dlpack__` in host memory. Copies unless copy=False; see asarray."""
+def import_tensor(x: Any, copy: bool | None) -> tuple[array, bool]:
+    """What an object with `__dlpack__` holds, and whether it is complex128: then as pairs of float64 along a last
+    dimension of their own."""
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__")
     try:
@@ -238,15 +239,19 @@ def from_dlpack(x: Any, /, *, copy: bool | None = None) -> array:
         capsule = x.__dlpack__()
     if copy is False:
         keep = _Consumed(capsule)
-        found, is_complex128 = lifecycle.borrow(lambda client, token: fast.dlpack_import(capsule, token, client), keep)
-        if is_complex128 or found._dtype_code == float64._code:
-            raise ValueError("from_dlpack: double precision cannot be imported without a copy")
-        return found
+        return lifecycle.borrow(lambda client, token: fast.dlpack_import(capsule, token, client), keep)
     try:
-        found, is_complex128 = fast.dlpack_import(capsule, None, None)
+        return fast.dlpack_import(capsule, None, None)
     finally:
         fast.dlpack_release(capsule)
+
+
+def from_dlpack(x: Any, /, *, copy: bool | None = None) -> array:
+    """An array of any object with `__dlpack__` in host memory. Copies unless copy=False; see asarray."""
+    found, is_complex128 = import_tensor(x, copy)
     if found._dtype_code == float64._code:
+        if copy is False:
+            raise ValueError("from_dlpack: double precision cannot be imported without a copy")
         found = fast.astype(found, float32._code, None)
     if is_complex128:  # pairs of floats
         found = fast.squeeze(fast.view_dtype(found, complex64._code, None), (-1,), None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pymx as mx
 
+from .. import convert
 from ..dtype import Dtype, float64, int64, isdtype
 from .data_types import COMPLEX, astype, default_of, result_type
 
@@ -60,8 +61,17 @@ def asarray(
         if copy is False:
             raise ValueError(f"asarray: making an array of {type(obj).__name__} needs a copy")
         return _from_numbers(obj, dtype)
-    found = mx.asarray(obj, copy=copy)
+    found = from_dlpack(obj, copy=copy) if hasattr(obj, "__dlpack__") else _from_memory(obj, copy)
     return found if dtype is None or found.dtype is dtype else asarray(found, dtype=dtype, copy=copy)
+
+
+def _from_memory(obj: Any, copy: bool | None) -> array:
+    """An array of what has a buffer; pymx.asarray would make float32 of float64."""
+    try:
+        is_double = memoryview(obj).format == "d"
+    except (TypeError, ValueError):
+        is_double = False
+    return mx.asarray(obj, dtype=float64 if is_double else None, copy=copy)
 
 
 def _from_numbers(obj: Any, dtype: Dtype | None) -> array:
@@ -134,6 +144,7 @@ def eye(
     """Ones on the k-th diagonal, zeros elsewhere: (n_rows, n_cols), square with one argument."""
     _check_device(device)
     columns = n_rows if n_cols is None else n_cols
+    k = max(-n_rows, min(k, columns))  # beyond there is nothing, how far ever
     rows, cols = mx.arange(n_rows, dtype=int64)[:, None], mx.arange(columns, dtype=int64)[None, :]
     return (cols - rows == k).astype(dtype or float64)
 
@@ -141,7 +152,12 @@ def eye(
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> array:
     """The array behind an object with __dlpack__; its memory is shared only with copy=False."""
     _check_device(device)
-    return mx.from_dlpack(x, copy=copy)
+    found, is_complex128 = convert.import_tensor(x, copy)
+    if not is_complex128:
+        return found
+    if copy is False:
+        raise ValueError("from_dlpack: complex128 becomes complex64, which takes a copy")
+    return mx.from_dlpack(x)
 
 
 def full(shape: _Shape, fill_value: complex, *, dtype: Dtype | None = None, device: Device | None = None) -> array:
@@ -183,9 +199,9 @@ def linspace(
     return values.astype(dtype)
 
 
-def meshgrid(*arrays: array, indexing: Literal["xy", "ij"] = "xy") -> tuple[array, ...]:
+def meshgrid(*arrays: array, indexing: Literal["xy", "ij"] = "xy") -> list[array]:
     """Coordinate matrices of coordinate vectors."""
-    return tuple(mx.meshgrid(*arrays, indexing=indexing))
+    return list(mx.meshgrid(*arrays, indexing=indexing))
 
 
 def ones(shape: _Shape, *, dtype: Dtype | None = None, device: Device | None = None) -> array:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pymx as mx
 
 from ..dtype import isdtype
-from .data_types import astype
-from .elementwise import promoted
+from .data_types import astype, result_type
 
 if TYPE_CHECKING:
     from ..array import array
@@ -18,9 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
+def _alike(x1: array, x2: array) -> tuple[array, array]:
+    dtype = result_type(x1, x2)
+    return astype(x1, dtype, copy=False), astype(x2, dtype, copy=False)
+
+
 def matmul(x1: array, x2: array, /) -> array:
     """The matrix product; the first dimensions are broadcast. Integers are multiplied as integers."""
-    x1, x2 = promoted(x1, x2)
+    x1, x2 = _alike(x1, x2)
     if not isdtype(x1.dtype, "integral"):
         return mx.matmul(x1, x2)
     if not x1.ndim or not x2.ndim:
@@ -48,7 +52,7 @@ def matrix_transpose(x: array, /) -> array:
 
 def tensordot(x1: array, x2: array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> array:
     """Sums over pairs of axes: the last of `x1` with the first of `x2`, or two lists."""
-    x1, x2 = promoted(x1, x2)
+    x1, x2 = _alike(x1, x2)
     first, second = (range(x1.ndim - axes, x1.ndim), range(axes)) if isinstance(axes, int) else axes
     if not isdtype(x1.dtype, "integral"):
         return mx.tensordot(x1, x2, axes=[list(first), list(second)])
@@ -66,5 +70,5 @@ def tensordot(x1: array, x2: array, /, *, axes: int | tuple[Sequence[int], Seque
 
 def vecdot(x1: array, x2: array, /, *, axis: int = -1) -> array:
     """The dot product along an axis, with the conjugate of `x1`."""
-    x1, x2 = promoted(x1, x2)
+    x1, x2 = _alike(x1, x2)
     return astype(mx.vecdot(x1, x2, axis=axis), x1.dtype, copy=False)

@@ -35,9 +35,9 @@ def _promoted(arrays: Sequence[array]) -> list[array]:
     return [x if x.dtype is dtype else x.astype(dtype) for x in arrays]
 
 
-def broadcast_arrays(*arrays: array) -> tuple[array, ...]:
+def broadcast_arrays(*arrays: array) -> list[array]:
     """All arrays in their common shape."""
-    return tuple(mx.broadcast_arrays(*arrays))
+    return list(mx.broadcast_arrays(*arrays))
 
 
 def broadcast_to(x: array, /, shape: tuple[int, ...]) -> array:
@@ -116,7 +116,7 @@ def roll(x: array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
     axes = [axis] if isinstance(axis, int) else list(axis)
     shifts = [shift] * len(axes) if isinstance(shift, int) else list(shift)
     for s, a in zip(shifts, axes, strict=True):
-        x = mx.roll(x, s, axis=a) if x.size else x
+        x = mx.roll(x, s, a) if x.size else x
     return x
 
 
