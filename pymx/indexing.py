@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import convert
 from ._ffi import BufferBase, fast
-from .dtype import bool_, floating, issubdtype
+from .dtype import bool_, float64, floating, issubdtype
 from .errors import OutOfRangeError, RangeError, TraceError
 
 if TYPE_CHECKING:
@@ -255,9 +255,11 @@ def _drop_leading(value: array, ndim: int) -> array:
 def _value(x: array, value: Any) -> array:
     if isinstance(value, BufferBase):
         return value  # type: ignore[return-value]
+    # Numbers of the host have double precision, which only such an array keeps.
+    dtype = float64 if x._dtype_code == float64._code and not isinstance(value, complex) else None
     if isinstance(value, (bool, int, float, complex)):
-        return convert.scalar(value)
-    return convert.from_host(value)
+        return convert.scalar(value, dtype)
+    return convert.from_host(value, dtype)
 
 
 def updated(x: array, key: Any, value: Any, mode: int) -> array:

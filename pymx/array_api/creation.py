@@ -193,7 +193,7 @@ def linspace(
     counts = mx.arange(num, dtype=float64).astype(work)
     values = counts * ((stop - start) / max(n_steps, 1)) + start
     if endpoint and num > 1:
-        values = mx.where(mx.arange(num) == num - 1, asarray(stop, dtype=work), values)
+        values = mx.where(mx.equal(mx.arange(num), num - 1), asarray(stop, dtype=work), values)
     if isdtype(dtype, "integral"):
         values = mx.floor(values)
     return values.astype(dtype)

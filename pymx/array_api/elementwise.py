@@ -95,9 +95,9 @@ def _unary(name: str) -> Callable[[array], array]:
     function = getattr(mx, name)
 
     def wrapper(x: array, /) -> array:
-        return function(x)  # type: ignore[no-any-return]
+        return function(x)
 
-    return _named(wrapper, name, f"pymx.{name} of every element.")  # type: ignore[no-any-return]
+    return _named(wrapper, name, f"pymx.{name} of every element.")
 
 
 def _whole(name: str) -> Callable[[array], array]:
@@ -106,7 +106,7 @@ def _whole(name: str) -> Callable[[array], array]:
     def wrapper(x: array, /) -> array:
         return x if isdtype(x.dtype, ("bool", "integral")) else function(x)
 
-    return _named(wrapper, name, f"pymx.{name} of every element; integers are returned.")  # type: ignore[no-any-return]
+    return _named(wrapper, name, f"pymx.{name} of every element; integers are returned.")
 
 
 def promoted(x1: Number, x2: Number) -> tuple[Any, Any]:
@@ -124,9 +124,9 @@ def _binary(name: str) -> Callable[[Number, Number], array]:
     function = getattr(mx, "power" if name == "pow" else name)
 
     def wrapper(x1: Number, x2: Number, /) -> array:
-        return function(*promoted(x1, x2))  # type: ignore[no-any-return]
+        return function(*promoted(x1, x2))
 
-    return _named(wrapper, name, f"pymx.{name} of every pair of elements.")  # type: ignore[no-any-return]
+    return _named(wrapper, name, f"pymx.{name} of every pair of elements.")
 
 
 abs = _unary("abs")

@@ -19,8 +19,8 @@ __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "take
 def _argument(function: str, x: array, axis: int | None, keepdims: bool) -> array:
     if axis is None:
         index = getattr(mx, function)(x.reshape(-1)).astype(INDEX)
-        return index.reshape((1,) * x.ndim) if keepdims else index  # type: ignore[no-any-return]
-    return getattr(mx, function)(x, axis=axis, keepdims=keepdims).astype(INDEX)  # type: ignore[no-any-return]
+        return index.reshape((1,) * x.ndim) if keepdims else index
+    return getattr(mx, function)(x, axis=axis, keepdims=keepdims).astype(INDEX)
 
 
 def argmax(x: array, /, *, axis: int | None = None, keepdims: bool = False) -> array:
@@ -35,7 +35,7 @@ def argmin(x: array, /, *, axis: int | None = None, keepdims: bool = False) -> a
 
 def count_nonzero(x: array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
     """How many elements are not zero."""
-    return mx.sum((x != 0).astype(INDEX), axis=axis, keepdims=keepdims)
+    return mx.sum(mx.not_equal(x, 0).astype(INDEX), axis=axis, keepdims=keepdims)
 
 
 def nonzero(x: array, /) -> tuple[array, ...]:

@@ -293,3 +293,12 @@ def test_slice_functions():
     x = mx.arange(12).reshape(3, 4)
     assert mx.slice(x, mx.array([1, 2]), (0, 1), (2, 2)).tolist() == [[6, 7], [10, 11]]
     assert mx.slice_update(x, mx.zeros((1, 2), mx.int32), mx.array(1), (1,)).tolist()[0] == [0, 0, 0, 3]
+
+
+@pytest.mark.parametrize("value", [0.1, [0.1], np.array([0.1])], ids=["number", "list", "numpy"])
+def test_double_precision_is_kept_when_assigned_to_a_double(value):
+    for key in (0, slice(0, 1), mx.array([0]), mx.array([True, False])):
+        x = mx.zeros((2,), mx.float64)
+        x[key] = value[0] if isinstance(key, int) and not isinstance(value, float) else value
+        assert x.tolist() == [0.1, 0.0], key
+    assert mx.zeros((2,), mx.float64).at[0].add(0.1).tolist() == [0.1, 0.0]
