@@ -77,6 +77,7 @@ class Report {
  public:
   explicit Report(Graph graph) : graph_(std::move(graph)) {
     simplify(graph_);
+    expand(graph_);
     fusion_ = fuse(graph_);
     program_ = lower(graph_);
   }

@@ -45,4 +45,7 @@ std::string print(const Graph &graph);
 // order of the outputs. Values do not change by a bit.
 void simplify(Graph &graph);
 
+// Composes library ops of others, where those fuse with their inputs. Values do not change by a bit.
+void expand(Graph &graph);
+
 }  // namespace mx::lower

@@ -488,6 +488,7 @@ class Planner {
 Program lower(Graph graph) {
   const profile::Span span(profile::Kind::compile, "lower");
   simplify(graph);
+  expand(graph);
   return Planner(graph).run();
 }
 

@@ -29,6 +29,8 @@ class Builder {
   struct Set {
     int depth = 0, weight = 0, edges = 0;
     bool closed = true;
+    // A loop with 64-bit lanes has fewer of them, so sums of narrower numbers would be added up in another order.
+    bool is_wide = false, sums_narrow = false;
   };
   using Found = SmallVector<uint32_t, 4>;
 
@@ -64,7 +66,11 @@ class Builder {
     const GraphNode &node = graph_.nodes[i];
     const bool reduces = is_reduce(node) && is_loop_reduction(node);
     const int weight = is_elementwise(node) ? loop_weight(graph_, node) : reduces ? 3 : 0;
-    sets_[i] = {depth, weight, static_cast<int>(node.inputs.size()) + 1, !is_elementwise(node) && !reduces};
+    bool wide = itemsize(node.specs[0].dtype) == 8 && !is_complex(node.specs[0].dtype);
+    for (Edge e : node.inputs) wide |= itemsize(graph_.spec(e).dtype) == 8 && !is_complex(graph_.spec(e).dtype);
+    const bool sums =
+        reduces && !wide && is_inexact(node.specs[0].dtype) && node.op != OpCode::min && node.op != OpCode::max;
+    sets_[i] = {depth, weight, static_cast<int>(node.inputs.size()) + 1, !is_elementwise(node) && !reduces, wide, sums};
     if (is_elementwise(node)) {
       member(i) = {i, Role::element, 0};
       space(i) = {shape(i), {}};
@@ -86,8 +92,12 @@ class Builder {
     if (!role(i, joint, joined, as)) return false;
     Set sum = sets_[i];
     sum.depth = deepest, sum.closed = false;
-    for (uint32_t set : joined) sum.weight += sets_[set].weight, sum.edges += sets_[set].edges;
+    for (uint32_t set : joined) {
+      sum.weight += sets_[set].weight, sum.edges += sets_[set].edges;
+      sum.is_wide |= sets_[set].is_wide, sum.sums_narrow |= sets_[set].sums_narrow;
+    }
     if (sum.weight > max_weight || sum.edges > max_edges || as.level >= max_levels) return false;
+    if (sum.is_wide && sum.sums_narrow) return false;
     for (Edge e : node.inputs) {
       const uint32_t set = find(e.node);
       if (sets_[set].depth == deepest) sets_[set].closed = true;

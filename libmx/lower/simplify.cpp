@@ -1,4 +1,5 @@
-// Simplification: one forward pass that merges equal nodes and drops identities, one backward pass that drops the dead.
+// Simplification: one forward pass that merges equal nodes, drops identities and replaces what has a cheaper equal, one
+// backward pass that drops the dead. Nothing changes by a bit.
 #include <unordered_map>
 
 #include "lower/graph.hpp"
@@ -39,6 +40,25 @@ void fold_element_count(Graph &graph, GraphNode &node) {
   node.op = OpCode::constant;
   node.attrs = Attrs().put(bits[0]).put(bits[1]).put(dtype);
   node.inputs.clear();
+}
+
+// Whether an input is the number 2 in each element.
+bool is_two(const Graph &graph, Edge e) noexcept {
+  const GraphNode &node = graph.nodes[e.node];
+  if (node.leaf || node.op != OpCode::constant) return false;
+  int64_t two[2] = {0, 0};
+  store_scalar(two, node.specs[0].dtype, {MX_SCALAR_INT, 2, 2, 0});
+  return AttrReader(node.attrs).integer() == two[0];
+}
+
+// x ** 2 is x * x to the last bit where the power is computed with more precision than the result has, or wraps.
+void square_powers(const Graph &graph, GraphNode &node) {
+  const DType dtype = node.specs[0].dtype;
+  const bool is_exact = is_integer(dtype) || (is_floating(dtype) && itemsize(dtype) < 8);
+  if (node.op != OpCode::power || !is_exact || !is_two(graph, node.inputs[1])) return;
+  if (graph.spec(node.inputs[0]) != node.specs[0]) return;
+  node.op = OpCode::square;
+  node.inputs.pop_back();
 }
 
 // The input that an op returns unchanged, if it does.
@@ -106,6 +126,7 @@ void simplify(Graph &graph) {
     if (node.leaf) continue;
     for (Edge &e : node.inputs) e = resolve(e);
     if (node.op == OpCode::number_of_elements) fold_element_count(graph, node);
+    square_powers(graph, node);
     if (is_identity(graph, node)) {
       identity[i] = true;
       same[i] = node.inputs[0];

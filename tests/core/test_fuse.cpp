@@ -166,7 +166,38 @@ static void test_what_is_read_does_not_split() {
          "loop exp+multiply (64, 64) stores %5\n");
 }
 
+static void test_the_place_of_a_maximum_fuses() {
+  GraphBuilder b;
+  const uint32_t x = b.leaf({1024, 256});
+  b.output(b.add(OpCode::arg_reduce, {b.add(OpCode::square, {x})}, Attrs().put(true).put(1)));
+  expand(b.graph);
+  expect(b,
+         "library arange\n"
+         "rows\n"
+         "  loop square+max (1024, 256)\n"
+         "  loop square+isnan+select+equal+select+min (1024, 256)\n");
+}
+
+static void test_the_place_of_a_maximum_of_memory_does_not() {
+  GraphBuilder b;
+  b.output(b.add(OpCode::arg_reduce, {b.leaf({1024, 256})}, Attrs().put(true).put(1)));
+  expand(b.graph);
+  expect(b, "library arg_reduce\n");
+}
+
+static void test_sums_keep_their_order_among_wider_numbers() {
+  GraphBuilder b;  // 64-bit lanes would change it
+  const uint32_t wide = b.add(OpCode::exp, {b.leaf({64, 64}, mx::DType::float64)});
+  b.output(b.reduce(OpCode::sum, b.add(OpCode::astype, {wide}, Attrs().put(mx::DType::float32)), {1}));
+  expect(b,
+         "loop exp+astype (64, 64) stores %2\n"
+         "loop sum (64, 64)\n");
+}
+
 int main() {
+  test_sums_keep_their_order_among_wider_numbers();
+  test_the_place_of_a_maximum_fuses();
+  test_the_place_of_a_maximum_of_memory_does_not();
   test_softmax_keeps_the_exponential_in_cache();
   test_softmax_of_long_rows_computes_it_again();
   test_softmax_of_columns();

@@ -73,7 +73,18 @@ static void test_element_counts_become_constants() {
   CHECK(six == 6);
 }
 
+static void test_a_power_of_two_is_a_square() {
+  GraphBuilder b;
+  const uint32_t x = b.leaf({2});
+  b.output(b.add(OpCode::power, {x, b.constant(2)}));
+  b.output(b.add(OpCode::power, {x, b.constant(3)}));
+  simplify(b.graph);
+  CHECK(b.graph.nodes[b.graph.outputs[0].node].op == OpCode::square);
+  CHECK(b.graph.nodes[b.graph.outputs[1].node].op == OpCode::power);
+}
+
 int main() {
+  test_a_power_of_two_is_a_square();
   test_equal_nodes_merge();
   test_attributes_tell_nodes_apart();
   test_log2_and_log10_stay_apart();

@@ -87,7 +87,19 @@ void test_lengths() {
 
 }  // namespace
 
+void test_stream() {
+  std::vector<float> x(200), y(200);
+  std::iota(x.begin(), x.end(), 1.0f);
+  for (size_t at = 0; at < 17; at++)
+    for (size_t n : {0, 1, 15, 16, 17, 100}) {
+      std::fill(y.begin(), y.end(), 0.0f);
+      table.stream(y.data() + at, x.data() + 3, n);
+      for (size_t i = 0; i < y.size(); i++) CHECK(y[i] == (i >= at && i < at + n ? x[i - at + 3] : 0.0f));
+    }
+}
+
 int main() {
+  test_stream();
   test_conversions();
   test_rounding();
   test_exp();

@@ -88,6 +88,22 @@ def test_softmax_against_float64(shape, axis):
     np.testing.assert_allclose(got, e / e.sum(axis, keepdims=True), rtol=2e-6)
 
 
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.int32], ids=str)
+@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+def test_arg_reductions_of_what_is_computed(shape, axis, dtype):
+    values = np.random.default_rng(1).integers(-40, 40, shape)  # with many equals
+    x = mx.array(values).astype(dtype)
+    for ours, numpys in ((mx.argmax, np.argmax), (mx.argmin, np.argmin)):
+        np.testing.assert_array_equal(np.array(ours(x + x, axis=axis)), numpys(values, axis=axis))
+    if dtype == mx.int32:
+        return
+    holes = values.astype(np.float32)
+    holes[np.random.default_rng(2).random(shape) < 0.001] = np.nan
+    x = mx.array(holes).astype(dtype)
+    for ours, numpys in ((mx.argmax, np.argmax), (mx.argmin, np.argmin)):
+        np.testing.assert_array_equal(np.array(ours(x + x, axis=axis)), numpys(holes, axis=axis))
+
+
 def test_the_number_of_threads_changes_no_bit():
     x = sample((1003, 300), mx.float32)
     before, results = mx.num_threads(), []

@@ -1,7 +1,17 @@
 // Rows as contiguous float32; see the header.
 #include "backends/cpu/float_rows.hpp"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace mx::cpu {
+namespace {
+
+constexpr int64_t fewest_streamed = int64_t{16} << 18;  // 16 MiB
+constexpr int64_t longest_streamed = 1 << 13;           // a row and its result in half of the smallest first level
+
+}  // namespace
 
 FloatScratch::FloatScratch(int64_t n) {
   if (n <= inside) return;
@@ -50,9 +60,17 @@ RowCursor::RowCursor(const FloatRows &in, const Tensor &out, int64_t begin)
       out_(out),
       walker_(std::span(in.tensor().shape).first(in.tensor().shape.size() - 1)),
       index_(begin),
-      scratch_(in.tensor().dtype == DType::float32 && out.dtype == DType::float32 ? 0 : in.length()) {
+      streams_(in.tensor().dtype == DType::float32 && out.dtype == DType::float32 && in.length() <= longest_streamed &&
+               in.n_rows() * in.length() >= fewest_streamed),
+      scratch_(in.tensor().dtype == DType::float32 && out.dtype == DType::float32 && !streams_ ? 0 : in.length()) {
   walker_.operand(0, in.tensor().strides);
   walker_.seek(begin);
+}
+
+RowCursor::~RowCursor() {
+#if defined(__SSE2__)
+  if (streams_) _mm_sfence();
+#endif
 }
 
 const float *RowCursor::read() {
@@ -63,11 +81,14 @@ const float *RowCursor::read() {
 }
 
 float *RowCursor::target() noexcept {
-  return out_.dtype == DType::float32 ? reinterpret_cast<float *>(out_row()) : scratch_.data();
+  return out_.dtype == DType::float32 && !streams_ ? reinterpret_cast<float *>(out_row()) : scratch_.data();
 }
 
 void RowCursor::commit() {
-  if (out_.dtype != DType::float32) from_floats(out_row(), scratch_.data(), out_.dtype, in_.length());
+  if (streams_)
+    rows::table().stream(reinterpret_cast<float *>(out_row()), scratch_.data(), static_cast<size_t>(in_.length()));
+  else if (out_.dtype != DType::float32)
+    from_floats(out_row(), scratch_.data(), out_.dtype, in_.length());
   next();
 }
 

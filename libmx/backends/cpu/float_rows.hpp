@@ -43,6 +43,9 @@ class FloatRows {
 class RowCursor {
  public:
   RowCursor(const FloatRows &in, const Tensor &out, int64_t begin);
+  ~RowCursor();
+  RowCursor(const RowCursor &) = delete;
+  RowCursor &operator=(const RowCursor &) = delete;
   const float *read();       // the row
   float *target() noexcept;  // where its result goes
   void commit();             // converts the result if need be and goes to the next row
@@ -54,6 +57,8 @@ class RowCursor {
   const Tensor &out_;
   Walker<1> walker_;
   int64_t index_;
+  // Results of float32 that are larger than what the caches keep, and rows that fit the first level, go past them.
+  bool streams_;
   FloatScratch scratch_;
 };
 

@@ -29,13 +29,13 @@ class Combiner {
   int64_t node_bytes() const noexcept { return stride_ * static_cast<int64_t>(kernel_.reductions.size()); }
   int64_t stride() const noexcept { return stride_; }
 
-  // Sets the lanes [first, end of the accumulators) of a node to the neutral elements.
-  void clear(char *node, int64_t first_lane = 0) const noexcept {
-    const int64_t lane = kernel_.lane_bytes(), from = first_lane * lane;
+  // Sets the lanes [first, end) of a node to the neutral elements, all by default.
+  void clear(char *node, int64_t first_lane = 0, int64_t end_lane = 0) const noexcept {
+    const int64_t lane = kernel_.lane_bytes(), from = first_lane * lane, to = end_lane ? end_lane * lane : stride_;
     for (size_t k = 0; k < kernel_.reductions.size(); k++) {
       const uint64_t neutral = identity(kernel_.reductions[k].op, kernel_.reductions[k].type);
       level_.pack[kernel_.wide ? 3 : 2](node + static_cast<int64_t>(k) * stride_ + from,
-                                        reinterpret_cast<const char *>(&neutral), 0, (stride_ - from) / lane);
+                                        reinterpret_cast<const char *>(&neutral), 0, (to - from) / lane);
     }
   }
   void combine(char *into, const char *node) const noexcept {
@@ -52,13 +52,13 @@ class Combiner {
     const Step tape[] = {get(node + static_cast<int64_t>(k) * stride_), store(k, dense), end()};
     level_.run(tape, 0, n_lanes * kernel_.lane_bytes());
   }
-  // All lanes of one block folded into the first element of `dense`.
-  void fold(size_t k, const char *node, char *dense) const noexcept {
+  // Folds all lanes of each of n blocks of accumulator k; the results are elements of `dense` a block apart.
+  void fold(size_t k, const char *node, char *dense, int64_t n = 1) const noexcept {
     const Reduction &r = kernel_.reductions[k];
     const uint8_t form = kernel_.wide ? reduce_fold_wide : reduce_fold;
     const Step tape[] = {get(node + static_cast<int64_t>(k) * stride_),
                          step(kernel_.backend->find(r.op, kind_of(r.type), form), nullptr), store(k, dense), end()};
-    level_.run(tape, 0, kernel_.block_bytes());
+    level_.run(tape, 0, n * kernel_.block_bytes());
   }
 
  private:
@@ -193,6 +193,73 @@ class RowReducer {
   Cascade leaves_, chunks_;
 };
 
+// Rows that are one leaf each, and perhaps an incomplete block: several go together, so that their accumulators are
+// cleared, combined and folded at once. In the order of RowReducer.
+class ShortRows {
+ public:
+  explicit ShortRows(const Call &call)
+      : plan_(call.plan),
+        block_(plan_.kernel.block_elements()),
+        whole_(plan_.inner - plan_.inner % block_),
+        worker_(call),
+        combiner_(plan_, batch * plan_.kernel.block_bytes()),
+        memory_(2 * combiner_.node_bytes() + batch * plan_.kernel.block_bytes()),
+        wholes_(memory_.data()),
+        rests_(wholes_ + combiner_.node_bytes()),
+        folded_(rests_ + combiner_.node_bytes()) {}
+
+  static bool serves(const Plan &plan) noexcept { return plan.inner <= leaf_blocks * plan.kernel.block_elements(); }
+
+  void run(int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; row += batch) {
+      const int64_t n = std::min(batch, end - row), rest = plan_.inner - whole_;
+      if (whole_ > 0 || rest == 0) part(wholes_, row, n, 0, whole_);
+      if (rest > 0) {
+        part(rests_, row, n, whole_, rest);
+        for (int64_t i = 0; i < n; i++) combiner_.clear(rests_ + i * plan_.kernel.block_bytes(), rest, block_);
+        if (whole_ > 0) combiner_.combine(rests_, wholes_);
+      }
+      write(rest > 0 ? rests_ : wholes_, row, n);
+    }
+  }
+
+ private:
+  static constexpr int64_t batch = 8;
+
+  // The accumulators of a part of each row.
+  void part(char *nodes, int64_t row, int64_t n, int64_t first, int64_t count) {
+    combiner_.clear(nodes);
+    if (count == 0) return;
+    worker_.set_outer(row);
+    for (int64_t i = 0; i < n; i++) {
+      if (i > 0) worker_.next_outer();
+      worker_.accumulate_into(nodes + i * plan_.kernel.block_bytes(), combiner_.stride(), false);
+      if (plan_.is_large && !plan_.kernel.range) worker_.prefetch(first + plan_.inner, count, 0);
+      worker_.run(first, count);
+    }
+  }
+  void write(const char *nodes, int64_t row, int64_t n) {
+    for (size_t k = 0; k < plan_.kernel.reductions.size(); k++) {
+      const uint32_t result = result_row(plan_, k);
+      const uint8_t log2_size = plan_.rows[result].log2_size;
+      combiner_.fold(k, nodes, folded_, n);
+      worker_.set_outer(row);
+      for (int64_t i = 0; i < n; i++) {
+        if (i > 0) worker_.next_outer();
+        std::memcpy(reinterpret_cast<char *>(worker_.address(result)), folded_ + (i * block_ << log2_size),
+                    size_t{1} << log2_size);
+      }
+    }
+  }
+
+  const Plan &plan_;
+  int64_t block_, whole_;
+  Worker worker_;
+  Combiner combiner_;
+  Buffer memory_;
+  char *wholes_, *rests_, *folded_;
+};
+
 // Few long rows: their chunks are the items, and the nodes of all chunks are kept until the end.
 void run_split_rows(const Call &call, int64_t n_chunks) {
   const Plan &plan = call.plan;
@@ -319,6 +386,7 @@ void run_rows(const Call &call) {
   const int64_t n_chunks = ceil_div(plan.inner, chunk_elements);
   if (plan.outer < enough_items && n_chunks > 1) return run_split_rows(call, n_chunks);
   for_items(plan.outer, item_ns(plan, plan.inner), [&](int64_t begin, int64_t end) {
+    if (ShortRows::serves(plan)) return ShortRows(call).run(begin, end);
     RowReducer reducer(call);
     for (int64_t row = begin; row < end; row++) {
       row == begin ? reducer.worker().set_outer(row) : reducer.worker().next_outer();

@@ -223,19 +223,33 @@ void range(MX_STEP) {
 #undef MX_ONE
 }
 
+// For each lane the one `half` away. From memory: the compiler would build it lane by lane.
+struct Lanes {
+  alignas(64) uint32_t at[lanes32];
+};
+constexpr Lanes across(int half) {
+  Lanes lanes{};
+  for (int i = 0; i < lanes32; i++) lanes.at[i] = static_cast<uint32_t>(i ^ half);
+  return lanes;
+}
+template <class O, int half, int lane>
+MX_INLINE typename O::T fold_lanes(typename O::T x) {
+  if constexpr (half * 4 >= lane) {
+    static constexpr Lanes from = across(half);
+    const U there = load<U>(reinterpret_cast<const char *>(from.at));
+    return fold_lanes<O, half / 2, lane>(O::f(x, bits<typename O::T>(__builtin_shuffle(bits<U>(x), there))));
+  } else {
+    return x;
+  }
+}
+
 // The lanes of the block folded into the first one, halving each time: vectors, then lanes of the tape's width.
 template <class O, int lane>
 void fold(MX_STEP) {
   using T = typename O::T;
   const T a = O::f(bits<T>(v0), bits<T>(v4)), b = O::f(bits<T>(v1), bits<T>(v5));
   const T c = O::f(bits<T>(v2), bits<T>(v6)), d = O::f(bits<T>(v3), bits<T>(v7));
-  T x = O::f(O::f(a, c), O::f(b, d));
-  for (int half = lanes32 / 2; half * 4 >= lane; half /= 2) {
-    U from{};
-    for (int i = 0; i < lanes32; i++) from[i] = static_cast<uint32_t>(i ^ half);
-    x = O::f(x, bits<T>(__builtin_shuffle(bits<U>(x), from)));
-  }
-  v0 = bits<V>(x);
+  v0 = bits<V>(fold_lanes<O, lanes32 / 2, lane>(O::f(O::f(a, c), O::f(b, d))));
   MX_NEXT;
 }
 

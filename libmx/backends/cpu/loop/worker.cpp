@@ -180,10 +180,43 @@ bool Worker::is_staged(uint32_t r, bool stage_all) const noexcept {
   return row.access == Access::staged || (stage_all && row.access == Access::direct && row.what != Row::index);
 }
 
+// Rows that stay where they are, in staging memory, are pointed to once.
+void Worker::bind_rows(bool stage_all) {
+  binding_ = stage_all ? bound_staged : bound;
+  moving_.clear();
+  others_.clear();
+  for (const Patch &patch : kernel_.rows) {
+    const Row &row = plan_.rows[patch.number];
+    const bool staged = is_staged(patch.number, stage_all);
+    if (row.what == Row::index || row.is_tiled) {
+      others_.push_back(patch);
+    } else if (staged || row.access == Access::constant) {
+      point(patch, reinterpret_cast<intptr_t>(staging(patch.number)), staged ? -1 : 0, staged);
+    } else {
+      point(patch, 0, -1, false);
+      Step &step = tape_[patch.step];
+      moving_.push_back({patch.is_q ? &step.q : &step.p, patch.number, row.log2_size});
+    }
+  }
+}
+
+void Worker::point_rows(int64_t first, bool stage_all) noexcept {
+  for (const Moving &m : moving_) *m.address = reinterpret_cast<const char *>(current_[m.row] + (first << m.log2_size));
+  for (const Patch &patch : others_) {
+    const Row &row = plan_.rows[patch.number];
+    if (is_staged(patch.number, stage_all))
+      point(patch, reinterpret_cast<intptr_t>(staged(patch.number, first)), -1, true);
+    else
+      point(patch, current_[patch.number] + (row.access == Access::direct ? first : 0),
+            row.access == Access::direct ? -1 : 0, false);
+  }
+}
+
 // A range that is whole blocks, or all of whose rows are staged.
 void Worker::span(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
+  const bool packs = stage_all || plan_.any_staged;
   const uint32_t n_moving = static_cast<uint32_t>(kernel_.streams.size() + kernel_.indices.size());
-  if (stage_all || plan_.any_staged)
+  if (packs)
     for (uint32_t r = 0; r < n_moving; r++)
       if (is_staged(r, stage_all) && !plan_.rows[r].is_tiled) pack(r, first, n);
   if (kernel_.range && !node_moves_ && plan_.rows[0].access != Access::constant) {
@@ -195,22 +228,14 @@ void Worker::span(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
     return level_.run(&range, 0, kernel_.block_bytes());
   }
   call_.function ? run_function(first, n, stage_all, lanes) : run_tape(first, n, stage_all, lanes);
-  if (stage_all || plan_.any_staged)
+  if (packs)
     for (uint32_t r = 0; r < n_moving; r++)
       if (plan_.rows[r].what == Row::output && is_staged(r, stage_all)) unpack(r, first, n, staging(r));
 }
 
 void Worker::run_tape(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
-  for (const Patch &patch : kernel_.rows) {
-    const Row &row = plan_.rows[patch.number];
-    if (is_staged(patch.number, stage_all))
-      point(patch, reinterpret_cast<intptr_t>(staged(patch.number, first)), -1, true);
-    else if (row.access == Access::direct)
-      point(patch, current_[patch.number] + (row.what == Row::index ? first : first << row.log2_size), -1, false);
-    else
-      point(patch, row.what == Row::index ? current_[patch.number] : reinterpret_cast<intptr_t>(staging(patch.number)),
-            0, false);
-  }
+  if (binding_ != (stage_all ? bound_staged : bound)) bind_rows(stage_all);
+  point_rows(first, stage_all);
   for (const Patch &patch : kernel_.accumulators) {
     Step &step = tape_[patch.step];
     step.p = node_ + patch.number * node_stride_ + (node_moves_ ? lanes * kernel_.lane_bytes() : 0);

@@ -71,6 +71,9 @@ class Worker {
  private:
   void move() noexcept;
   void point(const Patch &patch, int64_t address, int64_t mask, bool is_packed) noexcept;
+  bool is_staged(uint32_t row, bool stage_all) const noexcept;
+  void bind_rows(bool stage_all);
+  void point_rows(int64_t first, bool stage_all) noexcept;
   void fill_constants();
   void transpose(uint32_t row, int64_t first, int64_t n, int64_t rows);
   const char *staged(uint32_t row, int64_t first) noexcept;
@@ -92,6 +95,16 @@ class Worker {
   SmallVector<int64_t, 24> frame_;  // what the machine code takes instead
   SmallVector<int64_t, 8> current_;
   SmallVector<int64_t, 8> filled_;  // the address whose element a constant row's block holds
+  // How the tape is bound at present, and what of it changes from range to range: the addresses of dense rows, and rows
+  // that need more than an address.
+  enum { unbound, bound, bound_staged } binding_ = unbound;
+  struct Moving {
+    const char **address;
+    uint32_t row;
+    uint8_t log2_size;
+  };
+  SmallVector<Moving, 8> moving_;
+  SmallVector<Patch, 2> others_;
   bool moved_ = true;
   int64_t tile_first_ = 0,
           tile_row_ = 0;  // what the staging memory of tiled rows holds, and which row of it is current

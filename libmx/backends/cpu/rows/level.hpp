@@ -60,15 +60,24 @@ MX_INLINE F fma(F a, F b, F c) {
 MX_INLINE F maximum(F a, F b) { return (b > a) | (b != b) ? b : a; }
 MX_INLINE F minimum(F a, F b) { return (b < a) | (b != b) ? b : a; }
 
+// For each lane the one `half` further on. From memory: the compiler would build it lane by lane.
+struct Lanes {
+  alignas(64) int32_t at[width];
+};
+constexpr Lanes further(int half) {
+  Lanes lanes{};
+  for (int i = 0; i < width; i++) lanes.at[i] = (i + half) % width;
+  return lanes;
+}
+
 // The lanes combined by halves, so that the order depends on the width only.
 template <int half, class Fold>
 MX_INLINE float reduce(F x, Fold fold) {
   if constexpr (half == 0) {
     return x[0];
   } else {
-    I upper;
-    for (int i = 0; i < width; i++) upper[i] = (i + half) % width;
-    return reduce<half / 2>(fold(x, __builtin_shuffle(x, upper)), fold);
+    static constexpr Lanes upper = further(half);
+    return reduce<half / 2>(fold(x, __builtin_shuffle(x, *reinterpret_cast<const I *>(upper.at))), fold);
   }
 }
 MX_INLINE float reduce_sum(F x) {
@@ -114,6 +123,7 @@ float sum_squares(const float *in, size_t n, float centre);
 float sum_exp(const float *in, size_t n, float maximum);
 float exp_rows(float *out, const float *in, size_t n, float maximum);
 void scale(float *out, const float *in, size_t n, float factor);
+void stream(float *out, const float *in, size_t n);
 void normalize(float *out, const float *in, size_t n, float centre, float factor, const float *weight,
                const float *bias);
 void rotate(float *out_first, float *out_second, const float *first, const float *second, const float *cosine,

@@ -1,10 +1,28 @@
-// Elementwise work on rows: scaling, normalising, rotating, and the running sum.
+// Elementwise work on rows: scaling, normalising, rotating, the running sum, and copies past the caches.
 #include "backends/cpu/rows/level.hpp"
 
 namespace mx::cpu::rows::MX_LEVEL {
 
 void scale(float *out, const float *in, size_t n, float factor) {
   for (size_t i = 0; i < n; i++) out[i] = in[i] * factor;
+}
+
+void stream(float *out, const float *in, size_t n) {
+  size_t i = 0;
+#if defined(__SSE2__)
+  for (; i < n && reinterpret_cast<uintptr_t>(out + i) % sizeof(F) != 0; i++) out[i] = in[i];
+  for (; i + width <= n; i += width) {
+    const F x = load(in + i);
+#if defined(__AVX512F__)
+    _mm512_stream_ps(out + i, x);
+#elif defined(__AVX2__)
+    _mm256_stream_ps(out + i, x);
+#else
+    __builtin_ia32_movntps(out + i, x);
+#endif
+  }
+#endif
+  for (; i < n; i++) out[i] = in[i];
 }
 
 void normalize(float *out, const float *in, size_t n, float centre, float factor, const float *weight,

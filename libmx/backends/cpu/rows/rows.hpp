@@ -37,6 +37,7 @@ struct Table {
   float (*sum_exp)(const float *in, size_t n, float maximum);               // of exp(in - maximum); in <= maximum
   float (*exp_rows)(float *out, const float *in, size_t n, float maximum);  // stores the terms too; out may be in
   void (*scale)(float *out, const float *in, size_t n, float factor);       // out may be in
+  void (*stream)(float *out, const float *in, size_t n);  // copies past the caches; a fence must follow
   // out = (in - centre) * factor * weight + bias; weight and bias may be NULL, out may be in.
   void (*normalize)(float *out, const float *in, size_t n, float centre, float factor, const float *weight,
                     const float *bias);
