@@ -13,6 +13,12 @@ namespace {
 constexpr int max_weight = static_cast<int>(loop::max_instructions) - 128;
 constexpr int max_edges = static_cast<int>(loop::max_operands) - 16;
 
+// Views that only add or drop dimensions, or divide and join them: the elements stay in their order.
+bool keeps_order(OpCode op) noexcept {
+  return op == OpCode::expand_dims || op == OpCode::squeeze || op == OpCode::reshape || op == OpCode::flatten ||
+         op == OpCode::unflatten;
+}
+
 class Builder {
  public:
   explicit Builder(const Graph &graph) : graph_(graph), parent_(graph.nodes.size()), sets_(graph.nodes.size()) {
@@ -128,7 +134,7 @@ class Builder {
       as.level = static_cast<uint8_t>(input.level + 1);
       return true;
     }
-    if (!is_elementwise(node) && !(is_view(node) && node.inputs.size() == 1)) return false;
+    if (!is_elementwise(node) && !keeps_order(node.op)) return false;
     Dims dimensions;
     if (is_elementwise(node) && shape(i) == joint.shape) {
       as.role = Role::element;

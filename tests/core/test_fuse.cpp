@@ -194,7 +194,19 @@ static void test_sums_keep_their_order_among_wider_numbers() {
          "loop sum (64, 64)\n");
 }
 
+static void test_views_that_move_rows_are_not_rows() {
+  GraphBuilder b;
+  const uint32_t sum = b.reduce(OpCode::sum, b.leaf({64, 64}), {1});
+  const uint32_t turned = b.add(OpCode::slice, {sum}, Attrs().put(Dims({-1})).put(Dims({INT64_MIN})).put(Dims({-1})));
+  b.output(b.add(OpCode::add, {sum, turned}));
+  expect(b,
+         "loop sum (64, 64)\n"
+         "view slice\n"
+         "loop add (64,) stores %3\n");
+}
+
 int main() {
+  test_views_that_move_rows_are_not_rows();
   test_sums_keep_their_order_among_wider_numbers();
   test_the_place_of_a_maximum_fuses();
   test_the_place_of_a_maximum_of_memory_does_not();
