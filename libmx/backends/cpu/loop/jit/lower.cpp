@@ -42,7 +42,7 @@ void Lowering::lower(uint16_t v) {
   arity(i.op) == 1 ? unary(v) : binary(v);
   if (held_[v].value == none || !is_narrow(i.type)) return;
   if (!is_closed(i.op, i.type)) {
-    set(v, rounded(value(v), i.type));
+    set(v, rounded(value(v), i.type, false));
     held_[v].is_rounded = true;
   }
 }
@@ -109,7 +109,7 @@ void Lowering::index(uint16_t v) {
   Id x = b_.put(index);
   const Kind held = kernel_.wide ? kind_u64 : kind_u32;
   if (held != kind_of(type)) x = converted(x, held, kind_of(type));
-  set(v, is_narrow(type) ? rounded(x, type) : x);
+  set(v, is_narrow(type) ? rounded(x, type, true) : x);
 }
 
 // ---- sinks
@@ -118,7 +118,7 @@ void Lowering::store(const Ins &i) {
   const DType held = kernel_.code.operands[i.arg];
   const Storage storage = is_complex(held) ? in_b32 : storage_of(held);
   Id x = value(i.a);
-  if (storage == in_bf16) x = b_.put(V::shift_right, 32, held_[i.a].is_rounded ? x : brain(x), none, none, 16);
+  if (storage == in_bf16) x = b_.put(V::shift_right, 32, held_[i.a].is_rounded ? x : brain(x, true), none, none, 16);
   Instruction store{V::store, lane_bits()};
   store.storage = storage == in_bf16 || storage == in_i16 ? in_u16 : storage == in_i8 ? in_u8 : storage;
   store.row = stream(i.arg, i.part, true);

@@ -41,8 +41,9 @@ class Lowering {
   void cast(uint16_t v);
 
   Id converted(Id x, Kind from, Kind to);
-  Id rounded(Id x, DType type);  // to the range of a narrow type
-  Id brain(Id x);
+  // To the range of a narrow type. A NaN may be a signalling one unless it comes out of arithmetic.
+  Id rounded(Id x, DType type, bool may_signal);
+  Id brain(Id x, bool may_signal);
   Id to_bool_mask(Id x, Kind kind);
   template <int n>
   Id float_unary(uint16_t v, Typed<n> x);

@@ -15,7 +15,7 @@ void Lowering::cast(uint16_t v) {
   if (from == DType::float64 && is_floating(to) && is_narrow(to)) throw Unsupported();  // rounds twice
   Id x = converted(value(i.a), kind_of(from), kind_of(to));
   const bool rounds = is_narrow(to) && from != DType::bool_;
-  if (rounds) x = rounded(x, to);
+  if (rounds) x = rounded(x, to, true);
   set(v, x);
   held_[v].is_rounded = rounds;
 }
@@ -62,7 +62,7 @@ Id Lowering::converted(Id x, Kind from, Kind to) {
   throw Unsupported();
 }
 
-Id Lowering::rounded(Id x, DType type) {
+Id Lowering::rounded(Id x, DType type, bool may_signal) {
   const Value narrow_x{&b_, x};
   switch (storage_of(type)) {
     case in_u8:
@@ -76,16 +76,16 @@ Id Lowering::rounded(Id x, DType type) {
     case in_f16:
       return b_.put(V::round_to_half, 32, x);
     default:
-      return brain(x);
+      return brain(x, may_signal);
   }
 }
 
-// To nearest even on the upper 16 bits; NaN stays one, and becomes quiet.
-Id Lowering::brain(Id id) {
+// To nearest even on the upper 16 bits. NaN stays one, and becomes quiet if it is not.
+Id Lowering::brain(Id id, bool may_signal) {
   const Value x{&b_, id}, odd = bit_and(shift_right(x, 16), 1u);
   const Value sum = add_bits(x.with(V::int_add, odd), 0x7fffu);
-  const Value quiet = bit_or(bit_and(x, 0xffff0000u), 0x400000u);
-  return choose(compared(x, x, is_unordered), quiet, bit_and(sum, 0xffff0000u)).id;
+  const Value kept = may_signal ? bit_or(x, 0x400000u) : x;
+  return bit_and(choose(compared(x, x, is_unordered), kept, sum), 0xffff0000u).id;
 }
 
 }  // namespace mx::loop::jit

@@ -42,16 +42,17 @@ std::atomic<Policy> &policy() noexcept {
 // the VM, as estimated, has to be there before it pays.
 double worth_ns(const Kernel &kernel) noexcept { return 150e3 + 15e3 * static_cast<double>(kernel.code.ins.size()); }
 
-// Long chains of dependent instructions want eight vectors at a time, for which there are not enough registers. The VM
-// takes eight through one function before the next and is ahead then, unless there is little to do: by 10 to 20 % with
-// 16 registers, by a few percent with 32 where a division lengthens the chain.
+// Measured. Long chains of dependent instructions want eight vectors at a time, for which there are not enough
+// registers. The VM takes eight through one function before the next and is ahead then, unless there is little to do:
+// by 10 to 20 % with 16 registers, by a few percent with 32 where a division lengthens the chain.
 bool vm_is_faster(const Kernel &kernel, double work_ns) noexcept {
   if (work_ns < 1000) return false;
   const bool has_32 = kernel.backend->level->vector_bytes > 32;
   for (const Ins &ins : kernel.code.ins) {
     const bool divides = ins.op == Op::tanh || ins.op == Op::erf || ins.op == Op::sigmoid;
     const bool is_long = ins.op >= Op::exp && ins.op <= Op::sigmoid && ins.op != Op::sin && ins.op != Op::cos;
-    if (has_32 ? divides : is_long) return true;
+    const bool rounds = ins.type == DType::bfloat16 && ins.op >= Op::cast && !is_closed(ins.op, ins.type);
+    if (has_32 ? divides : is_long || rounds) return true;
   }
   return false;
 }
