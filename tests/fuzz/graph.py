@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,16 @@ LAYOUTS: dict[str, str] = {
     "tail": "{0}[1:]",
     "column": "{0}[..., 1]",
 }
+
+
+_LAID_OUT: dict[str, Callable[[mx.array], mx.array]] = {
+    layout: eval(f"lambda x: {code.format('x')}") for layout, code in LAYOUTS.items()
+}
+
+
+@functools.lru_cache(maxsize=64)
+def _random_memory(seed: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    return random_values(np.random.default_rng(seed), dtype, shape)
 
 
 def _memory_shape(layout: str, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -51,10 +62,10 @@ class Leaf:
     def memory(self) -> np.ndarray:
         if self.values is not None:
             return self.values
-        return random_values(np.random.default_rng(self.seed), self.dtype, _memory_shape(self.layout, self.shape))
+        return _random_memory(self.seed, self.dtype, _memory_shape(self.layout, self.shape))
 
     def array(self) -> mx.array:
-        x = eval(LAYOUTS[self.layout].format("x"), {"x": to_mx(self.memory())})
+        x = _LAID_OUT[self.layout](to_mx(self.memory()))
         mx.eval(x)
         return x
 
