@@ -116,3 +116,17 @@ def test_the_number_of_threads_changes_no_bit():
     for result in results[1:]:
         for got, want in zip(result, results[0], strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+def test_views_that_reorder_what_a_row_gave():
+    """Of shapes that do not show it."""
+    x = np.random.default_rng(0).integers(-9, 9, (4, 4, 1)).astype(np.float32)
+    sums = x.sum(2)
+    for f in (
+        lambda s, v: s.T * v,
+        lambda s, v: s[::-1] * v,
+        lambda s, v: s[:, ::-1] * v + s,
+        lambda s, v: s.T[::-1] * v,
+    ):
+        for a, b in ((x, sums), (np.concatenate([x, x], 2), sums * 2)):
+            np.testing.assert_array_equal(np.array(f(mx.array(a).sum(axis=2), mx.array(a[..., 0]))), f(b, a[..., 0]))
