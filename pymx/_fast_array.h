@@ -6,6 +6,9 @@ typedef struct {
   PyObject_HEAD mx_array handle;
 } ArrayObject;
 
+/* What belongs to an interpreter, in the list that its builtins get. */
+enum { HELD_ARRAY_CLASS, HELD_DTYPES, HELD_LONG_EVAL, N_HELD };
+
 /* One for the process: interpreters share it, each derives its own class array from it. */
 static PyTypeObject *array_base = NULL;
 
@@ -38,7 +41,7 @@ static int to_mx_array(PyObject *o, mx_array *out) {
 }
 
 static PyObject *wrap_array(PyObject *holder, mx_array x) {
-  return make_array((PyTypeObject *)PyList_GetItem(holder, 0), x);
+  return make_array((PyTypeObject *)PyList_GetItem(holder, HELD_ARRAY_CLASS), x);
 }
 
 /* ---- life */
@@ -227,7 +230,7 @@ static PyObject *get_size(PyObject *self, void *closure) {
   return status ? raise_status(status) : PyLong_FromSize_t(n);
 }
 
-/* The number of the dtype; array.py makes it a Dtype. */
+/* The number of the dtype. */
 static PyObject *get_dtype_code(PyObject *self, void *closure) {
   mx_dtype dtype;
   const mx_status status = mx_array_dtype(&dtype, handle_of(self));

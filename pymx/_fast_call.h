@@ -3,20 +3,29 @@
 
 enum { MAX_FAST = 64 }; /* arguments and results of the fast paths; more take the long way */
 
-/* eval_now(args): computes the arrays of a tuple if that is short work. False: take the long way. */
-static PyObject *py_eval_now(PyObject *module, PyObject *args) {
+/* eval(*args): arrays and short work at once, else the function that set_long_eval was given. */
+static PyObject *py_eval(PyObject *module, PyObject *args) {
   mx_array handles[MAX_FAST];
-  const Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : -1;
+  const Py_ssize_t n = PyTuple_Size(args);
   bool done = false;
-  if (n < 0 || n > MAX_FAST) return Py_NewRef(Py_False);
-  for (Py_ssize_t i = 0; i < n; i++) {
+  Py_ssize_t i = 0;
+  for (; i < n && n <= MAX_FAST; i++) {
     PyObject *item = PyTuple_GetItem(args, i);
-    if (!is_array(item)) return Py_NewRef(Py_False);
+    if (!is_array(item)) break;
     handles[i] = handle_of(item);
   }
-  const mx_status status = mx_eval_inline(&done, handles, (size_t)n);
-  return status ? raise_status(status) : PyBool_FromLong(done);
+  if (i == n) {
+    const mx_status status = mx_eval_inline(&done, handles, (size_t)n);
+    if (status) return raise_status(status);
+    if (done) return Py_NewRef(Py_None);
+  }
+  return PyObject_Call(PyList_GetItem(module, HELD_LONG_EVAL), args, NULL);
 }
+
+static const char eval_doc[] =
+    "eval($module, /, *args)\n--\n\n"
+    "Computes all arrays in the trees and waits for them. Leaves that are no arrays are ignored. Raises the first\n"
+    "failure among them.";
 
 /* item_now(x): the only element if it is there or short work, else NotImplemented. */
 static PyObject *py_item_now(PyObject *module, PyObject *x) {
@@ -140,8 +149,22 @@ static PyObject *make_compiled_base(void) {
   return PyType_FromSpec(&spec);
 }
 
-/* set_array_class(cls): what this interpreter wraps arrays in. */
-static PyObject *py_set_array_class(PyObject *module, PyObject *cls) {
-  if (PyList_SetItem(module, 0, Py_NewRef(cls))) return NULL;
-  return Py_NewRef(Py_None);
+/* What Python tells this interpreter's builtins: the class that arrays are wrapped in, and so on. */
+static PyObject *hold(PyObject *module, Py_ssize_t which, PyObject *value) {
+  return PyList_SetItem(module, which, Py_NewRef(value)) ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *py_set_array_class(PyObject *module, PyObject *cls) { return hold(module, HELD_ARRAY_CLASS, cls); }
+static PyObject *py_set_dtypes(PyObject *module, PyObject *tuple) { return hold(module, HELD_DTYPES, tuple); }
+static PyObject *py_set_long_eval(PyObject *module, PyObject *function) {
+  return hold(module, HELD_LONG_EVAL, function);
+}
+
+/* dtype_of(x): an item of the tuple that set_dtypes was given. */
+static PyObject *py_dtype_of(PyObject *module, PyObject *x) {
+  mx_dtype dtype;
+  if (!is_array(x)) return PyErr_SetString(PyExc_TypeError, "dtype_of needs an array"), NULL;
+  const mx_status status = mx_array_dtype(&dtype, handle_of(x));
+  if (status) return raise_status(status);
+  return Py_XNewRef(PyTuple_GetItem(PyList_GetItem(module, HELD_DTYPES), (Py_ssize_t)dtype));
 }

@@ -6,10 +6,9 @@ Builtins of `fast` take and return arrays as objects; other handles go in as int
 
 from __future__ import annotations
 
-import ctypes
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from . import _mx
 from ._mx import ffi, lib
 from .errors import BY_STATUS
 
@@ -20,11 +19,16 @@ TIMEOUT = 16
 NO_AXIS = 2147483647  # MX_NO_AXIS: flattened
 
 
-def _call(address: int) -> Any:
-    return ctypes.PYFUNCTYPE(ctypes.py_object)(address)()
+def _load_fast() -> Any:
+    """The second module in the file of _mx."""
+    spec: Any = _mx.__spec__
+    loader = type(spec.loader)(f"{__package__}._fast", _mx.__file__)
+    module = loader.create_module(type(spec)(loader.name, loader, origin=_mx.__file__))
+    loader.exec_module(module)
+    return module
 
 
-fast = SimpleNamespace(**_call(lib.pymx_builtins()))
+fast = _load_fast()
 check = fast.check  # raises unless the status that it is given is MX_OK
 fast.set_errors(BY_STATUS)
 
@@ -83,6 +87,5 @@ if TYPE_CHECKING:
         def _setup(self, handle: int, is_plain: bool, array_class: type, /) -> None: ...
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 else:
-    BufferBase = _call(lib.pymx_buffer_base())
+    BufferBase = fast.BufferBase
     CompiledBase = fast.CompiledBase
-    del fast.CompiledBase

@@ -2,8 +2,7 @@
  * array in _fast_array.h (indexing in _fast_index.h, tolist in _fast_list.h), evaluation and compiled calls in
  * _fast_call.h, memory that goes in and out in _exchange.h.
  *
- * Every builtin gets, as its module, a list whose only item is this interpreter's class array: what handles of arrays
- * are wrapped in. Python code can run only while arguments are converted, never inside a library call. */
+ * Every builtin gets, as its module, a list of what belongs to this interpreter (HELD_...). Python code can run only while arguments are converted, never inside a library call. */
 // clang-format off: each needs those before it
 #include "_convert.h"
 #include "_fast_array.h"
@@ -19,7 +18,10 @@ static PyMethodDef builtins[] = {PYMX_BUILTINS,
                                  {"check", py_check, METH_O, NULL},
                                  {"set_errors", py_set_errors, METH_O, NULL},
                                  {"set_array_class", py_set_array_class, METH_O, NULL},
-                                 {"eval_now", py_eval_now, METH_O, NULL},
+                                 {"set_dtypes", py_set_dtypes, METH_O, NULL},
+                                 {"set_long_eval", py_set_long_eval, METH_O, NULL},
+                                 {"eval", py_eval, METH_VARARGS, eval_doc},
+                                 {"dtype_of", py_dtype_of, METH_O, NULL},
                                  {"item_now", py_item_now, METH_O, NULL},
                                  {"tolist", py_tolist, METH_O, NULL},
                                  FASTCALL(copy_buffer),
@@ -29,22 +31,24 @@ static PyMethodDef builtins[] = {PYMX_BUILTINS,
                                  {"dlpack_release", py_dlpack_release, METH_O, NULL},
                                  {NULL, NULL, 0, NULL}};
 
-static PyObject *make_builtins(void) {
-  PyObject *dict = PyDict_New();
-  PyObject *holder = Py_BuildValue("[O]", Py_None);
-  if (!holder) Py_CLEAR(dict);
-  for (PyMethodDef *def = builtins; dict && def->ml_name; def++) {
-    PyObject *function = PyCFunction_New(def, holder);
-    if (!function || PyDict_SetItemString(dict, def->ml_name, function)) Py_CLEAR(dict);
-    Py_XDECREF(function);
-  }
-  Py_XDECREF(holder);
-  PyObject *compiled = dict ? make_compiled_base() : NULL;
-  if (dict && (!compiled || PyDict_SetItemString(dict, "CompiledBase", compiled))) Py_CLEAR(dict);
-  Py_XDECREF(compiled);
-  return dict;
+/* Steals the reference; 0 on failure. */
+static int add(PyObject *module, const char *name, PyObject *value) {
+  const int failed = !value || PyModule_AddObjectRef(module, name, value);
+  Py_XDECREF(value);
+  return !failed;
 }
 
-/* cffi hands out these two addresses; Python calls each once through ctypes.PYFUNCTYPE(ctypes.py_object). */
-static uintptr_t pymx_builtins(void) { return (uintptr_t)make_builtins; }
-static uintptr_t pymx_buffer_base(void) { return (uintptr_t)make_array_base; }
+/* A second module in the file of the first, pymx._mx; _ffi.py loads it. */
+PyMODINIT_FUNC PyInit__fast(void) {
+  static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, "pymx._fast", NULL, 0, NULL, NULL, NULL, NULL, NULL};
+  PyObject *module = PyModule_Create(&def);
+  PyObject *holder = PyList_New(N_HELD);
+  PyObject *name = PyUnicode_FromString("pymx");
+  int ok = module && holder && name;
+  for (PyMethodDef *m = builtins; ok && m->ml_name; m++) ok = add(module, m->ml_name, PyCFunction_NewEx(m, holder, name));
+  ok = ok && add(module, "BufferBase", make_array_base()) && add(module, "CompiledBase", make_compiled_base());
+  Py_XDECREF(holder);
+  Py_XDECREF(name);
+  if (!ok) Py_CLEAR(module);
+  return module;
+}

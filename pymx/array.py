@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import convert, indexing, ops, printing, shape
 from ._ffi import TIMEOUT, BufferBase, check, fast, lib
@@ -48,10 +48,12 @@ class array(BufferBase):
 
     # ---- what it is
 
-    @property
-    def dtype(self) -> Dtype:
-        """The element type."""
-        return DTYPES[self._dtype_code]
+    if TYPE_CHECKING:
+
+        @property
+        def dtype(self) -> Dtype: ...
+    else:
+        dtype = property(fast.dtype_of, doc="The element type.")
 
     @property
     def itemsize(self) -> int:
@@ -361,3 +363,4 @@ class ArrayLike:
 
 
 fast.set_array_class(array)
+fast.set_dtypes(DTYPES)

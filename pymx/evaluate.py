@@ -3,6 +3,7 @@ the work itself goes on and can be waited for again."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from . import lifecycle
@@ -12,8 +13,6 @@ from .tree import leaves
 __all__ = ["async_eval", "eval"]
 
 SLICE_MS = 50
-
-_eval_now = fast.eval_now
 
 
 def wait(x: BufferBase) -> None:
@@ -28,11 +27,8 @@ def _arrays(trees: tuple[Any, ...]) -> list[BufferBase]:
     return [leaf for leaf in leaves(trees) if isinstance(leaf, BufferBase)]
 
 
-def eval(*args: Any) -> None:
-    """Computes all arrays in the trees and waits for them. Leaves that are no arrays are ignored. Raises the first
-    failure among them."""
-    if _eval_now(args):
-        return
+def _eval_long(*args: Any) -> None:
+    """What eval does with trees and with longer work."""
     arrays = _arrays(args)
     if not arrays:
         return
@@ -40,6 +36,10 @@ def eval(*args: Any) -> None:
     for x in arrays:
         wait(x)
     lifecycle.drain()
+
+
+fast.set_long_eval(_eval_long)
+eval: Callable[..., None] = fast.eval
 
 
 def async_eval(*args: Any) -> None:

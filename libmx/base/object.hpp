@@ -26,6 +26,8 @@ class Object {
     }
     return n != 0;
   }
+  // From no reference to one: for objects that wait in a pool, where nobody else can see them.
+  void revive() noexcept { refs_.store(1, std::memory_order_relaxed); }
   // How many references exist now. Only "exactly the ones I hold" is a stable answer.
   uint32_t ref_count() const noexcept { return refs_.load(std::memory_order_acquire); }
 

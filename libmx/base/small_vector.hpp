@@ -12,6 +12,10 @@
 
 namespace mx {
 
+// Whether an object may be moved by copying its bytes and forgetting the original. Types say so by a specialisation.
+template <class T>
+inline constexpr bool is_relocatable = std::is_trivially_copyable_v<T>;
+
 template <class T, uint32_t N>
 class SmallVector {
  public:
@@ -22,10 +26,23 @@ class SmallVector {
   template <class It>
     requires(!std::is_integral_v<It>)
   SmallVector(It first, It last) {
-    reserve(static_cast<size_t>(std::distance(first, last)));
-    for (; first != last; ++first) push_back(*first);
+    const size_t n = static_cast<size_t>(std::distance(first, last));
+    reserve(n);
+    std::uninitialized_copy(first, last, data_);
+    size_ = static_cast<uint32_t>(n);
   }
-  SmallVector(const SmallVector &other) : SmallVector(other.begin(), other.end()) {}
+  SmallVector(const SmallVector &other) {
+    if constexpr (copies_whole) {
+      if (other.size_ <= N) {
+        std::memcpy(inline_, other.data_, sizeof inline_);
+        size_ = other.size_;
+        return;
+      }
+    }
+    reserve(other.size_);
+    std::uninitialized_copy(other.begin(), other.end(), data_);
+    size_ = other.size_;
+  }
   SmallVector(SmallVector &&other) noexcept { take(other); }
   SmallVector &operator=(const SmallVector &other) {
     if (this != &other) *this = SmallVector(other);
@@ -78,13 +95,15 @@ class SmallVector {
   }
   void resize(size_t n, const T &value = T()) {
     reserve(n);
-    while (size_ < n) push_back(value);
-    while (size_ > n) pop_back();
+    if (n > size_) std::uninitialized_fill(data_ + size_, data_ + n, value);
+    if (n < size_) std::destroy(data_ + n, data_ + size_);
+    size_ = static_cast<uint32_t>(n);
   }
   void assign(std::span<const T> items) {
     clear();
     reserve(items.size());
-    for (const T &item : items) push_back(item);
+    std::uninitialized_copy(items.begin(), items.end(), data_);
+    size_ = static_cast<uint32_t>(items.size());
   }
   void append(const T *items, size_t n)
     requires std::is_trivially_copyable_v<T>
@@ -102,16 +121,21 @@ class SmallVector {
     pop_back();
   }
   bool operator==(const SmallVector &other) const noexcept {
-    return std::equal(begin(), end(), other.begin(), other.end());
+    if (size_ != other.size_) return false;
+    for (uint32_t i = 0; i < size_; i++)  // a call of memcmp costs more for the few there are
+      if (!(data_[i] == other.data_[i])) return false;
+    return true;
   }
 
  private:
+  // Up to so many bytes are copied by a few instructions, used or not, rather than by a call with a length.
+  static constexpr size_t most_whole = 64;
+  static constexpr bool copies_whole = std::is_trivially_copyable_v<T> && N * sizeof(T) <= most_whole;
   T *inside() noexcept { return reinterpret_cast<T *>(inline_); }
   void grow(size_t n) {
     n = std::max<size_t>(n, size_t{capacity_} * 2);
     T *bigger = static_cast<T *>(::operator new(n * sizeof(T)));
-    std::uninitialized_move_n(data_, size_, bigger);
-    std::destroy_n(data_, size_);
+    relocate(data_, size_, bigger);
     if (data_ != inside()) ::operator delete(data_);
     data_ = bigger;
     capacity_ = static_cast<uint32_t>(n);
@@ -129,9 +153,19 @@ class SmallVector {
       size_ = std::exchange(other.size_, 0);
       capacity_ = std::exchange(other.capacity_, N);
     } else {
-      std::uninitialized_move_n(other.data_, other.size_, data_);
-      size_ = other.size_;
-      other.clear();
+      if constexpr (is_relocatable<T> && sizeof inline_ <= most_whole)
+        std::memcpy(inline_, other.inline_, sizeof inline_);
+      else
+        relocate(other.data_, other.size_, data_);
+      size_ = std::exchange(other.size_, 0);
+    }
+  }
+  static void relocate(T *from, size_t n, T *to) noexcept {
+    if constexpr (is_relocatable<T>) {
+      if (n) std::memcpy(static_cast<void *>(to), static_cast<const void *>(from), n * sizeof(T));
+    } else {
+      std::uninitialized_move_n(from, n, to);
+      std::destroy_n(from, n);
     }
   }
 

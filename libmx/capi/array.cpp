@@ -54,10 +54,10 @@ void check_kind(const Scalar &value, const char *function) {
     fail(MX_ERROR_INVALID_ARGUMENT, "%s: %d is not a kind of scalar", function, static_cast<int>(value.kind));
 }
 
-Ref<Array> scalar_array(const Scalar &value, DType dtype) {
+Value scalar_array(const Scalar &value, DType dtype) {
   int64_t bits[2] = {0, 0};
   store_scalar(bits, dtype, value);
-  return wrap(make(OpCode::constant, Attrs().put(bits[0]).put(bits[1]).put(dtype), {}));
+  return make(OpCode::constant, Attrs().put(bits[0]).put(bits[1]).put(dtype), {});
 }
 
 void describe(mx_view *view, const Pin &pin) {
@@ -76,7 +76,7 @@ void describe(mx_view *view, const Pin &pin) {
 
 }  // namespace
 
-Ref<Array> array_new(const void *data, size_t n_bytes, const int64_t *dims, size_t n_dims, mx_dtype dtype) {
+Value array_new(const void *data, size_t n_bytes, const int64_t *dims, size_t n_dims, mx_dtype dtype) {
   Spec spec = checked_spec(dims, n_dims, dtype, "array_new");
   const size_t size = static_cast<size_t>(byte_count(spec));
   if (n_bytes != size)
@@ -86,11 +86,11 @@ Ref<Array> array_new(const void *data, size_t n_bytes, const int64_t *dims, size
   Ref<Buffer> buffer = allocate(size);
   if (size) std::memcpy(buffer->data(), data, size);
   Dims strides = row_major(spec.shape, itemsize(spec.dtype));
-  return wrap(make_done(std::move(spec), {std::move(strides), 0}, std::move(buffer)));
+  return make_done(std::move(spec), {std::move(strides), 0}, std::move(buffer));
 }
 
-Ref<Array> array_new_strided(const void *data, const int64_t *dims, size_t n_dims, const int64_t *strides,
-                             size_t n_strides, mx_dtype dtype) {
+Value array_new_strided(const void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
+                        mx_dtype dtype) {
   Spec spec = checked_spec(dims, n_dims, dtype, "array_new_strided");
   const Dims from = checked_strides(spec, strides, n_strides, "array_new_strided");
   extent(spec, from, "array_new_strided");
@@ -99,21 +99,21 @@ Ref<Array> array_new_strided(const void *data, const int64_t *dims, size_t n_dim
   Dims to = row_major(spec.shape, itemsize(spec.dtype));
   cpu::strided_copy(spec.shape, itemsize(spec.dtype), reinterpret_cast<char *>(buffer->data()), to,
                     static_cast<const char *>(data), from);
-  return wrap(make_done(std::move(spec), {std::move(to), 0}, std::move(buffer)));
+  return make_done(std::move(spec), {std::move(to), 0}, std::move(buffer));
 }
 
-Ref<Array> array_borrow(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
-                        mx_dtype dtype, Client &client, uint64_t token) {
+Value array_borrow(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
+                   mx_dtype dtype, Client &client, uint64_t token) {
   Spec spec = checked_spec(dims, n_dims, dtype, "array_borrow");
   Dims from = checked_strides(spec, strides, n_strides, "array_borrow");
   const Extent e = extent(spec, from, "array_borrow");
   require_not_closed();
   Ref<Buffer> buffer = borrow(static_cast<char *>(data) + e.low, static_cast<size_t>(e.high - e.low), client, token);
-  return wrap(make_done(std::move(spec), {std::move(from), -e.low}, std::move(buffer)));
+  return make_done(std::move(spec), {std::move(from), -e.low}, std::move(buffer));
 }
 
-Ref<Array> array_borrow_with(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
-                             mx_dtype dtype, void (*destroy)(void *), void *payload) {
+Value array_borrow_with(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
+                        mx_dtype dtype, void (*destroy)(void *), void *payload) {
   Spec spec;
   Layout layout;
   Extent e;
@@ -129,56 +129,62 @@ Ref<Array> array_borrow_with(void *data, const int64_t *dims, size_t n_dims, con
   layout.offset = -e.low;
   // From here on borrow answers for the payload, also when it fails.
   Ref<Buffer> buffer = borrow(static_cast<char *>(data) + e.low, static_cast<size_t>(e.high - e.low), destroy, payload);
-  return wrap(make_done(std::move(spec), std::move(layout), std::move(buffer)));
+  return make_done(std::move(spec), std::move(layout), std::move(buffer));
 }
 
-Ref<Array> array_scalar(mx_scalar value, mx_dtype dtype) {
+Value array_scalar(mx_scalar value, mx_dtype dtype) {
   check_kind(value, "array_scalar");
   return scalar_array(value, to_dtype(dtype));
 }
 
-Ref<Array> array_scalar_weak(mx_scalar value, mx_dtype beside) {
+Value array_scalar_weak(mx_scalar value, mx_dtype beside) {
   check_kind(value, "array_scalar_weak");
   return scalar_array(value, weak_dtype(value, to_dtype(beside)));
 }
 
-void array_assign(Array &x, Array &value) { x.assign(value.value()); }
-
-void array_shape(int64_t *dims, size_t cap, size_t *n_dims_out, Array &x) {
-  const Value value = x.value();
-  const Dims &shape = spec_of(value).shape;
+void array_shape(int64_t *dims, size_t cap, size_t *n_dims_out, Value x) {
+  const Dims &shape = spec_of(x).shape;
   if (cap < shape.size())
     fail(MX_ERROR_INVALID_ARGUMENT, "array_shape: cap is %zu for %zu dimensions", cap, shape.size());
   std::copy(shape.begin(), shape.end(), dims);
   *n_dims_out = shape.size();
 }
 
-void array_dtype(mx_dtype *out, Array &x) { *out = static_cast<mx_dtype>(spec_of(x.value()).dtype); }
-void array_ndim(size_t *n_out, Array &x) { *n_out = spec_of(x.value()).shape.size(); }
-void array_size(size_t *n_out, Array &x) { *n_out = static_cast<size_t>(element_count(spec_of(x.value()).shape)); }
-void array_is_tracer(bool *is_tracer_out, Array &x) { *is_tracer_out = is_tracer(x.value()); }
-void array_is_ready(bool *is_ready_out, Array &x) { *is_ready_out = x.value().node->state() == NodeState::done; }
+void array_dtype(mx_dtype *out, Value x) { *out = static_cast<mx_dtype>(spec_of(x).dtype); }
+void array_ndim(size_t *n_out, Value x) { *n_out = spec_of(x).shape.size(); }
+void array_size(size_t *n_out, Value x) { *n_out = static_cast<size_t>(element_count(spec_of(x).shape)); }
+void array_is_tracer(bool *is_tracer_out, Value x) { *is_tracer_out = is_tracer(x); }
+void array_is_ready(bool *is_ready_out, Value x) { *is_ready_out = x.node->state() == NodeState::done; }
 
-void eval(std::span<Array *const> xs) { mx::eval(values(xs)); }
-void async_eval(std::span<Array *const> xs) { start(values(xs)); }
-void eval_inline(bool *done_out, std::span<Array *const> xs) { *done_out = start_if_small(values(xs)); }
-
-void wait(Array &x, uint32_t timeout_ms) {
-  if (!mx::wait(x.value(), timeout_ms)) fail(MX_ERROR_TIMEOUT, "wait: not done after %u ms", timeout_ms);
+void eval(ValueVector xs) {
+  mx::eval(xs);
+  bury_waiting_nodes();
 }
 
-void array_read(void *data, size_t n_bytes, Array &x) { read(data, n_bytes, x.value()); }
-void array_item(mx_scalar *value_out, Array &x) { *value_out = item(x.value()); }
+void async_eval(ValueVector xs) {
+  start(xs);
+  bury_waiting_nodes();
+}
 
-Ref<Pin> array_pin(mx_view *view_out, Array &x) {
-  Ref<Pin> pinned = mx::pin(x.value());
+void eval_inline(bool *done_out, ValueVector xs) { *done_out = start_if_small(xs); }
+
+void wait(Value x, uint32_t timeout_ms) {
+  const bool done = mx::wait(x, timeout_ms);
+  bury_waiting_nodes();
+  if (!done) fail(MX_ERROR_TIMEOUT, "wait: not done after %u ms", timeout_ms);
+}
+
+void array_read(void *data, size_t n_bytes, Value x) { read(data, n_bytes, x); }
+void array_item(mx_scalar *value_out, Value x) { *value_out = item(x); }
+
+Ref<Pin> array_pin(mx_view *view_out, Value x) {
+  Ref<Pin> pinned = mx::pin(x);
   describe(view_out, *pinned);
   return pinned;
 }
 
-Ref<Pin> array_try_pin(mx_view *view_out, Array &x) {
-  const Value value = x.value();
-  if (value.node->state() != NodeState::done) fail(MX_ERROR_TIMEOUT, "array_try_pin: the array has no value yet");
+Ref<Pin> array_try_pin(mx_view *view_out, Value x) {
+  if (x.node->state() != NodeState::done) fail(MX_ERROR_TIMEOUT, "array_try_pin: the array has no value yet");
   return array_pin(view_out, x);
 }
 

@@ -5,7 +5,7 @@
 
 #include "capi.h"
 #include "capi/convert.hpp"
-#include "core/handle.hpp"
+#include "core/array.hpp"
 
 namespace mx::capi {
 namespace {
@@ -19,7 +19,7 @@ class Handles {
   ~Handles() {
     for (mx_array handle : handles_) {
       try {
-        close<Array>(handle);
+        close_array(reinterpret_cast<uint64_t>(handle));
       } catch (const Error &) {  // the body freed what was not its own: nothing is left to close
       }
     }
@@ -35,12 +35,12 @@ class Handles {
 // Runs the body on `inputs`; its failure becomes an Error with its status and message.
 ValueVector run_body(const Function::Body &body, std::span<const Value> inputs) {
   Handles in(inputs.size()), out(body.n_outputs);
-  for (size_t i = 0; i < inputs.size(); i++) put(in.data() + i, make_ref<Array>(inputs[i]));
+  for (size_t i = 0; i < inputs.size(); i++) in.data()[i] = reinterpret_cast<mx_array>(open_array(inputs[i]));
   const mx_status status = body.fn(out.data(), out.size(), in.data(), in.size(), body.payload);
   if (status == MX_ERROR_CALLBACK) fail(status, "the traced function failed");
   if (status != MX_OK) fail(status, "%s", mx::error_message());
   ValueVector outputs;
-  for (size_t i = 0; i < out.size(); i++) outputs.push_back((*Pinned<Array>(out.data()[i])).value());
+  for (size_t i = 0; i < out.size(); i++) outputs.push_back(array_at(reinterpret_cast<uint64_t>(out.data()[i])));
   return outputs;
 }
 
@@ -56,25 +56,27 @@ void function_erase(Function &x) { x.erase(); }
 void function_set_capacity(Function &x, uint64_t n_entries) { x.set_capacity(n_entries); }
 void function_stats(mx_function_info *info_out, Function &x) { *info_out = x.stats(); }
 
-Ref<Call> call_begin(mx_call_state *state_out, Function &f, std::span<Array *const> inputs, const void *key,
-                     size_t n_key) {
-  Ref<Call> call = Call::begin(f, values(inputs), bytes(key, n_key));
+Ref<Call> call_begin(mx_call_state *state_out, Function &f, ValueVector inputs, const void *key, size_t n_key) {
+  Ref<Call> call = Call::begin(f, inputs, bytes(key, n_key));
   *state_out = call->state();
   return call;
 }
 
-ArrayList call_inputs(Call &x) { return wrap_all(x.placeholders()); }
+ValueVector call_inputs(Call &x) {
+  const auto placeholders = x.placeholders();
+  return {placeholders.begin(), placeholders.end()};
+}
 
-void call_commit(Call &x, std::span<Array *const> outputs, uint64_t host_tag) { x.commit(values(outputs), host_tag); }
+void call_commit(Call &x, ValueVector outputs, uint64_t host_tag) { x.commit(outputs, host_tag); }
 
-ArrayList call_outputs(Call &x) { return wrap_all(x.outputs()); }
+ValueVector call_outputs(Call &x) { return x.outputs(); }
 void call_tag(uint64_t *host_tag_out, Call &x) { *host_tag_out = x.host_tag(); }
 
-ArrayList function_call(bool *hit_out, uint64_t *host_tag_out, Function &f, std::span<Array *const> inputs,
-                        const void *key, size_t n_key) {
-  SmallVector<Value, 4> outputs;
-  *hit_out = call_if_compiled(f, values(inputs), bytes(key, n_key), outputs, *host_tag_out);
-  return wrap_all(outputs);
+ValueVector function_call(bool *hit_out, uint64_t *host_tag_out, Function &f, ValueVector inputs, const void *key,
+                          size_t n_key) {
+  ValueVector outputs;
+  *hit_out = call_if_compiled(f, inputs, bytes(key, n_key), outputs, *host_tag_out);
+  return outputs;
 }
 
 void compile_clear() noexcept { clear_all_functions(); }
@@ -94,22 +96,21 @@ Ref<Function> compile(const char *name, size_t n_outputs, mx_trace_fn fn, void *
   }
 }
 
-ArrayList compiled_call(Function &f, std::span<Array *const> inputs) {
+ValueVector compiled_call(Function &f, ValueVector inputs) {
   if (!f.body.fn) fail(MX_ERROR_INVALID_ARGUMENT, "compiled_call: %s was not made by mx_compile", f.name.c_str());
-  const ValueVector in = values(inputs);
-  SmallVector<Value, 4> hit;
+  ValueVector hit;
   uint64_t tag = 0;
-  if (call_if_compiled(f, in, {}, hit, tag)) return wrap_all(hit);
-  const Ref<Call> call = Call::begin(f, in, {});
-  if (call->state() == MX_CALL_HIT) return wrap_all(call->outputs());
-  if (call->state() != MX_CALL_TRACE) return wrap_all(run_body(f.body, in));
+  if (call_if_compiled(f, inputs, {}, hit, tag)) return hit;
+  const Ref<Call> call = Call::begin(f, inputs, {});
+  if (call->state() == MX_CALL_HIT) return call->outputs();
+  if (call->state() != MX_CALL_TRACE) return run_body(f.body, inputs);
   try {
     call->commit(run_body(f.body, call->placeholders()), 0);
   } catch (...) {
     call->end();
     throw;
   }
-  return wrap_all(call->outputs());
+  return call->outputs();
 }
 
 }  // namespace mx::capi

@@ -22,19 +22,19 @@ void copy_text(char *buf, size_t cap, size_t *needed_out, const std::string &tex
 
 }  // namespace
 
-void explain(char *buf, size_t cap, size_t *needed_out, std::span<Array *const> arrays) {
-  copy_text(buf, cap, needed_out, mx::explain(values(arrays)));
+void explain(char *buf, size_t cap, size_t *needed_out, ValueVector arrays) {
+  copy_text(buf, cap, needed_out, mx::explain(arrays));
 }
 
 void call_explain(char *buf, size_t cap, size_t *needed_out, Call &x) { copy_text(buf, cap, needed_out, x.explain()); }
 
-void export_to_dot(char *buf, size_t cap, size_t *needed_out, std::span<Array *const> arrays, const char *const *names,
+void export_to_dot(char *buf, size_t cap, size_t *needed_out, ValueVector arrays, const char *const *names,
                    size_t n_names) {
   if (n_names != arrays.size())
     fail(MX_ERROR_INVALID_ARGUMENT, "export_to_dot: %zu names for %zu arrays", n_names, arrays.size());
   std::vector<std::string_view> views;
   for (size_t i = 0; i < n_names; i++) views.push_back(names[i] ? names[i] : "");
-  copy_text(buf, cap, needed_out, draw(values(arrays), views));
+  copy_text(buf, cap, needed_out, draw(arrays, views));
 }
 
 void profile_start(size_t n_records) { profile::start(n_records ? n_records : default_records); }

@@ -36,15 +36,12 @@ std::vector<std::string_view> texts(const char *function, const char *const *str
   return views;
 }
 
-std::vector<Value> evaluated(std::span<Array *const> arrays) {
-  std::vector<Value> values;
-  for (const Array *x : arrays) values.push_back(x->value());
+ValueVector evaluated(ValueVector values) {
   eval(values);
   return values;
 }
 
-Value evaluated(const Array &x) {
-  Value value = x.value();
+Value evaluated(Value value) {
   eval(value);
   return value;
 }
@@ -59,14 +56,14 @@ void to_file(const char *path, Body &&body) {
 }
 
 template <class Body>
-Ref<Array> to_memory(Body &&body) {
+Value to_memory(Body &&body) {
   require_running();
   io::MemorySink sink;
   body(sink);
   Ref<Buffer> buffer = sink.take();
   Spec spec{DType::uint8, {static_cast<int64_t>(buffer->size())}};
   Layout layout{{1}, 0};
-  return make_ref<Array>(make_done(std::move(spec), std::move(layout), std::move(buffer)));
+  return make_done(std::move(spec), std::move(layout), std::move(buffer));
 }
 
 std::vector<std::pair<std::string_view, std::string_view>> metadata_of(const char *function, const char *const *keys,
@@ -101,11 +98,9 @@ void archive_name(char *buf, size_t cap, size_t *needed_out, Archive &x, size_t 
   copy_text(buf, cap, needed_out, x.entries()[i].name);
 }
 
-Ref<Array> archive_array(Archive &x, size_t i, Stream *stream) {
-  return make_ref<Array>(x.array(i, Ref<Stream>::share(stream)));
-}
+Value archive_array(Archive &x, size_t i, Stream *stream) { return x.array(i, Ref<Stream>::share(stream)); }
 
-Ref<Array> archive_find(Archive &x, const char *name, Stream *stream) { return archive_array(x, x.find(name), stream); }
+Value archive_find(Archive &x, const char *name, Stream *stream) { return archive_array(x, x.find(name), stream); }
 
 void archive_metadata_count(size_t *n_out, Archive &x) { *n_out = x.metadata().size(); }
 
@@ -117,34 +112,33 @@ void archive_metadata_value(char *buf, size_t cap, size_t *needed_out, Archive &
   copy_text(buf, cap, needed_out, metadata_item(x, i).second);
 }
 
-void save_npy(const char *path, Array &x) {
+void save_npy(const char *path, Value x) {
   to_file(path, [&](io::Sink &sink) { io::write_npy(sink, evaluated(x)); });
 }
 
-void save_npz(const char *path, const char *const *names, size_t n_names, std::span<Array *const> arrays,
-              bool compressed) {
+void save_npz(const char *path, const char *const *names, size_t n_names, ValueVector arrays, bool compressed) {
   const auto views = texts("save_npz", names, n_names);
   to_file(path, [&](io::Sink &sink) { io::write_npz(sink, views, evaluated(arrays), compressed); });
 }
 
-void save_safetensors(const char *path, const char *const *names, size_t n_names, std::span<Array *const> arrays,
+void save_safetensors(const char *path, const char *const *names, size_t n_names, ValueVector arrays,
                       const char *const *keys, size_t n_keys, const char *const *values, size_t n_values) {
   const auto views = texts("save_safetensors", names, n_names);
   const auto metadata = metadata_of("save_safetensors", keys, n_keys, values, n_values);
   to_file(path, [&](io::Sink &sink) { io::write_safetensors(sink, views, evaluated(arrays), metadata); });
 }
 
-Ref<Array> encode_npy(Array &x) {
+Value encode_npy(Value x) {
   return to_memory([&](io::Sink &sink) { io::write_npy(sink, evaluated(x)); });
 }
 
-Ref<Array> encode_npz(const char *const *names, size_t n_names, std::span<Array *const> arrays, bool compressed) {
+Value encode_npz(const char *const *names, size_t n_names, ValueVector arrays, bool compressed) {
   const auto views = texts("encode_npz", names, n_names);
   return to_memory([&](io::Sink &sink) { io::write_npz(sink, views, evaluated(arrays), compressed); });
 }
 
-Ref<Array> encode_safetensors(const char *const *names, size_t n_names, std::span<Array *const> arrays,
-                              const char *const *keys, size_t n_keys, const char *const *values, size_t n_values) {
+Value encode_safetensors(const char *const *names, size_t n_names, ValueVector arrays, const char *const *keys,
+                         size_t n_keys, const char *const *values, size_t n_values) {
   const auto views = texts("encode_safetensors", names, n_names);
   const auto metadata = metadata_of("encode_safetensors", keys, n_keys, values, n_values);
   return to_memory([&](io::Sink &sink) { io::write_safetensors(sink, views, evaluated(arrays), metadata); });

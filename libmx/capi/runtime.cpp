@@ -1,5 +1,6 @@
 // mx/runtime.h: state, shutdown, cancel, threads, clients and test aids.
 #include "capi.h"
+#include "core/node.hpp"
 #include "runtime/cancel.hpp"
 #include "runtime/client.hpp"
 #include "runtime/delay.hpp"
@@ -29,13 +30,19 @@ void set_num_threads(int32_t n) { mx::set_num_threads(n); }
 int32_t num_threads() noexcept { return mx::num_threads(); }
 
 Ref<Client> client_open() { return open_client(); }
-void client_close(Client &x, mx_shutdown_policy policy, uint32_t timeout_ms) { close_client(x, policy, timeout_ms); }
+void client_close(Client &x, mx_shutdown_policy policy, uint32_t timeout_ms) {
+  bury_waiting_nodes();
+  close_client(x, policy, timeout_ms);
+}
+
 
 void client_released(uint64_t *tokens, size_t cap, size_t *n_tokens_out, Client &x) {
+  bury_waiting_nodes();
   *n_tokens_out = x.take_released(tokens, cap);
 }
 
 void client_pending(uint64_t *n_bytes_out, bool *any_out, Client &x) {
+  bury_waiting_nodes();
   *n_bytes_out = x.pending_bytes();
   *any_out = x.pending_flag()->load(std::memory_order_acquire) != 0;
 }

@@ -13,236 +13,204 @@ ScatterMode scatter_mode(mx_update_mode mode) noexcept { return static_cast<Scat
 
 }  // namespace
 
-Ref<Array> arange(mx_scalar start, mx_scalar stop, mx_scalar step, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::arange(start, stop, step, to_dtype(dtype), share(stream)));
+Value arange(mx_scalar start, mx_scalar stop, mx_scalar step, mx_dtype dtype, Stream *stream) {
+  return ops::arange(start, stop, step, to_dtype(dtype), share(stream));
 }
 
-Ref<Array> linspace(mx_scalar start, mx_scalar stop, int64_t n, bool endpoint, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::linspace(start, stop, n, endpoint, to_dtype(dtype), share(stream)));
+Value linspace(mx_scalar start, mx_scalar stop, int64_t n, bool endpoint, mx_dtype dtype, Stream *stream) {
+  return ops::linspace(start, stop, n, endpoint, to_dtype(dtype), share(stream));
 }
 
-Ref<Array> full(const int64_t *shape, size_t n_shape, Array &value, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::full(list(shape, n_shape), value.value(), to_dtype(dtype), share(stream)));
+Value full(const int64_t *shape, size_t n_shape, Value value, mx_dtype dtype, Stream *stream) {
+  return ops::full(list(shape, n_shape), value, to_dtype(dtype), share(stream));
 }
 
-Ref<Array> full_like(Array &a, Array &value, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::full_like(a.value(), value.value(), to_dtype(dtype), share(stream)));
+Value full_like(Value a, Value value, mx_dtype dtype, Stream *stream) {
+  return ops::full_like(a, value, to_dtype(dtype), share(stream));
 }
 
-Ref<Array> zeros(const int64_t *shape, size_t n_shape, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::zeros(list(shape, n_shape), to_dtype(dtype), share(stream)));
+Value zeros(const int64_t *shape, size_t n_shape, mx_dtype dtype, Stream *stream) {
+  return ops::zeros(list(shape, n_shape), to_dtype(dtype), share(stream));
 }
 
-Ref<Array> ones(const int64_t *shape, size_t n_shape, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::ones(list(shape, n_shape), to_dtype(dtype), share(stream)));
+Value ones(const int64_t *shape, size_t n_shape, mx_dtype dtype, Stream *stream) {
+  return ops::ones(list(shape, n_shape), to_dtype(dtype), share(stream));
 }
 
-Ref<Array> zeros_like(Array &a, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::zeros_like(a.value(), to_dtype(dtype), share(stream)));
+Value zeros_like(Value a, mx_dtype dtype, Stream *stream) { return ops::zeros_like(a, to_dtype(dtype), share(stream)); }
+
+Value ones_like(Value a, mx_dtype dtype, Stream *stream) { return ops::ones_like(a, to_dtype(dtype), share(stream)); }
+
+Value eye(int64_t n, int64_t m, int64_t k, mx_dtype dtype, Stream *stream) {
+  return ops::eye(n, m, k, to_dtype(dtype), share(stream));
 }
 
-Ref<Array> ones_like(Array &a, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::ones_like(a.value(), to_dtype(dtype), share(stream)));
+Value identity(int64_t n, mx_dtype dtype, Stream *stream) { return ops::eye(n, n, 0, to_dtype(dtype), share(stream)); }
+
+Value tri(int64_t n, int64_t m, int64_t k, mx_dtype dtype, Stream *stream) {
+  return ops::tri(n, m, k, to_dtype(dtype), share(stream));
 }
 
-Ref<Array> eye(int64_t n, int64_t m, int64_t k, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::eye(n, m, k, to_dtype(dtype), share(stream)));
+Value tril(Value a, int64_t k, Stream *stream) { return ops::tril(a, k, share(stream)); }
+Value triu(Value a, int64_t k, Stream *stream) { return ops::triu(a, k, share(stream)); }
+
+ValueVector meshgrid(ValueVector xs, bool sparse, bool ij, Stream *stream) {
+  return ops::meshgrid(xs, sparse, ij, share(stream));
 }
 
-Ref<Array> identity(int64_t n, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::eye(n, n, 0, to_dtype(dtype), share(stream)));
+Value bartlett(int64_t n, Stream *stream) { return ops::bartlett(n, share(stream)); }
+Value hanning(int64_t n, Stream *stream) { return ops::hanning(n, share(stream)); }
+Value hamming(int64_t n, Stream *stream) { return ops::hamming(n, share(stream)); }
+Value blackman(int64_t n, Stream *stream) { return ops::blackman(n, share(stream)); }
+
+Value astype(Value a, mx_dtype dtype, Stream *stream) { return ops::astype(a, to_dtype(dtype), share(stream)); }
+
+Value view_dtype(Value a, mx_dtype dtype, Stream *stream) { return ops::view_dtype(a, to_dtype(dtype), share(stream)); }
+
+Value contiguous(Value a, bool col_major, Stream *stream) { return ops::contiguous(a, col_major, share(stream)); }
+
+Value as_strided(Value a, const int64_t *shape, size_t n_shape, const int64_t *strides, size_t n_strides,
+                 int64_t offset, Stream *stream) {
+  return ops::as_strided(a, list(shape, n_shape), list(strides, n_strides), offset, share(stream));
 }
 
-Ref<Array> tri(int64_t n, int64_t m, int64_t k, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::tri(n, m, k, to_dtype(dtype), share(stream)));
+Value copy(Value a, Stream *stream) { return ops::copy(a, share(stream)); }
+
+Value reshape(Value a, const int64_t *shape, size_t n_shape, Stream *stream) {
+  return ops::reshape(a, list(shape, n_shape), share(stream));
 }
 
-Ref<Array> tril(Array &a, int64_t k, Stream *stream) { return wrap(ops::tril(a.value(), k, share(stream))); }
-Ref<Array> triu(Array &a, int64_t k, Stream *stream) { return wrap(ops::triu(a.value(), k, share(stream))); }
-
-ArrayList meshgrid(std::span<Array *const> xs, bool sparse, bool ij, Stream *stream) {
-  return wrap_all(ops::meshgrid(span(values(xs)), sparse, ij, share(stream)));
+Value flatten(Value a, int64_t start_axis, int64_t end_axis, Stream *stream) {
+  return ops::flatten(a, start_axis, end_axis, share(stream));
 }
 
-Ref<Array> bartlett(int64_t n, Stream *stream) { return wrap(ops::bartlett(n, share(stream))); }
-Ref<Array> hanning(int64_t n, Stream *stream) { return wrap(ops::hanning(n, share(stream))); }
-Ref<Array> hamming(int64_t n, Stream *stream) { return wrap(ops::hamming(n, share(stream))); }
-Ref<Array> blackman(int64_t n, Stream *stream) { return wrap(ops::blackman(n, share(stream))); }
-
-Ref<Array> astype(Array &a, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::astype(a.value(), to_dtype(dtype), share(stream)));
+Value unflatten(Value a, int64_t axis, const int64_t *shape, size_t n_shape, Stream *stream) {
+  return ops::unflatten(a, axis, list(shape, n_shape), share(stream));
 }
 
-Ref<Array> view_dtype(Array &a, mx_dtype dtype, Stream *stream) {
-  return wrap(ops::view_dtype(a.value(), to_dtype(dtype), share(stream)));
+Value squeeze(Value a, const int64_t *axes, size_t n_axes, Stream *stream) {
+  return ops::squeeze(a, optional_list(axes, n_axes), share(stream));
 }
 
-Ref<Array> contiguous(Array &a, bool col_major, Stream *stream) {
-  return wrap(ops::contiguous(a.value(), col_major, share(stream)));
+Value expand_dims(Value a, const int64_t *axes, size_t n_axes, Stream *stream) {
+  return ops::expand_dims(a, list(axes, n_axes), share(stream));
 }
 
-Ref<Array> as_strided(Array &a, const int64_t *shape, size_t n_shape, const int64_t *strides, size_t n_strides,
-                      int64_t offset, Stream *stream) {
-  return wrap(ops::as_strided(a.value(), list(shape, n_shape), list(strides, n_strides), offset, share(stream)));
+Value transpose(Value a, const int64_t *axes, size_t n_axes, Stream *stream) {
+  return ops::transpose(a, optional_list(axes, n_axes), share(stream));
 }
 
-Ref<Array> copy(Array &a, Stream *stream) { return wrap(ops::copy(a.value(), share(stream))); }
-
-Ref<Array> reshape(Array &a, const int64_t *shape, size_t n_shape, Stream *stream) {
-  return wrap(ops::reshape(a.value(), list(shape, n_shape), share(stream)));
+Value moveaxis(Value a, int64_t source, int64_t destination, Stream *stream) {
+  return ops::moveaxis(a, source, destination, share(stream));
 }
 
-Ref<Array> flatten(Array &a, int64_t start_axis, int64_t end_axis, Stream *stream) {
-  return wrap(ops::flatten(a.value(), start_axis, end_axis, share(stream)));
+Value swapaxes(Value a, int64_t axis1, int64_t axis2, Stream *stream) {
+  return ops::swapaxes(a, axis1, axis2, share(stream));
 }
 
-Ref<Array> unflatten(Array &a, int64_t axis, const int64_t *shape, size_t n_shape, Stream *stream) {
-  return wrap(ops::unflatten(a.value(), axis, list(shape, n_shape), share(stream)));
+Value flip(Value a, const int64_t *axes, size_t n_axes, Stream *stream) {
+  return ops::flip(a, optional_list(axes, n_axes), share(stream));
 }
 
-Ref<Array> squeeze(Array &a, const int64_t *axes, size_t n_axes, Stream *stream) {
-  return wrap(ops::squeeze(a.value(), optional_list(axes, n_axes), share(stream)));
+Value broadcast_to(Value a, const int64_t *shape, size_t n_shape, Stream *stream) {
+  return ops::broadcast_to(a, list(shape, n_shape), share(stream));
 }
 
-Ref<Array> expand_dims(Array &a, const int64_t *axes, size_t n_axes, Stream *stream) {
-  return wrap(ops::expand_dims(a.value(), list(axes, n_axes), share(stream)));
+ValueVector broadcast_arrays(ValueVector xs, Stream *stream) { return ops::broadcast_arrays(xs, share(stream)); }
+
+ValueVector split(Value a, const int64_t *indices, size_t n_indices, int64_t axis, Stream *stream) {
+  return ops::split(a, list(indices, n_indices), axis, share(stream));
 }
 
-Ref<Array> transpose(Array &a, const int64_t *axes, size_t n_axes, Stream *stream) {
-  return wrap(ops::transpose(a.value(), optional_list(axes, n_axes), share(stream)));
+ValueVector split_equal(Value a, int64_t sections, int64_t axis, Stream *stream) {
+  return ops::split_equal(a, sections, axis, share(stream));
 }
 
-Ref<Array> moveaxis(Array &a, int64_t source, int64_t destination, Stream *stream) {
-  return wrap(ops::moveaxis(a.value(), source, destination, share(stream)));
+ValueVector unstack(Value a, int64_t axis, Stream *stream) { return ops::unstack(a, axis, share(stream)); }
+
+Value concatenate(ValueVector xs, int64_t axis, Stream *stream) { return ops::concatenate(xs, axis, share(stream)); }
+
+Value stack(ValueVector xs, int64_t axis, Stream *stream) { return ops::stack(xs, axis, share(stream)); }
+
+Value repeat(Value a, int64_t repeats, int64_t axis, Stream *stream) {
+  return ops::repeat(a, repeats, axis, share(stream));
 }
 
-Ref<Array> swapaxes(Array &a, int64_t axis1, int64_t axis2, Stream *stream) {
-  return wrap(ops::swapaxes(a.value(), axis1, axis2, share(stream)));
+Value tile(Value a, const int64_t *reps, size_t n_reps, Stream *stream) {
+  return ops::tile(a, list(reps, n_reps), share(stream));
 }
 
-Ref<Array> flip(Array &a, const int64_t *axes, size_t n_axes, Stream *stream) {
-  return wrap(ops::flip(a.value(), optional_list(axes, n_axes), share(stream)));
+Value pad(Value a, const int64_t *axes, size_t n_axes, const int64_t *low, size_t n_low, const int64_t *high,
+          size_t n_high, mx_pad_mode mode, Value value, Stream *stream) {
+  return ops::pad(a, list(axes, n_axes), list(low, n_low), list(high, n_high), mode, value, share(stream));
 }
 
-Ref<Array> broadcast_to(Array &a, const int64_t *shape, size_t n_shape, Stream *stream) {
-  return wrap(ops::broadcast_to(a.value(), list(shape, n_shape), share(stream)));
+Value roll(Value a, const int64_t *shifts, size_t n_shifts, const int64_t *axes, size_t n_axes, Stream *stream) {
+  return ops::roll(a, list(shifts, n_shifts), optional_list(axes, n_axes), share(stream));
 }
 
-ArrayList broadcast_arrays(std::span<Array *const> xs, Stream *stream) {
-  return wrap_all(ops::broadcast_arrays(span(values(xs)), share(stream)));
+Value atleast_1d(Value a, Stream *stream) { return ops::atleast(a, 1, share(stream)); }
+Value atleast_2d(Value a, Stream *stream) { return ops::atleast(a, 2, share(stream)); }
+Value atleast_3d(Value a, Stream *stream) { return ops::atleast(a, 3, share(stream)); }
+
+Value diagonal(Value a, int64_t offset, int64_t axis1, int64_t axis2, Stream *stream) {
+  return ops::diagonal(a, offset, axis1, axis2, share(stream));
 }
 
-ArrayList split(Array &a, const int64_t *indices, size_t n_indices, int64_t axis, Stream *stream) {
-  return wrap_all(ops::split(a.value(), list(indices, n_indices), axis, share(stream)));
+Value diag(Value a, int64_t k, Stream *stream) { return ops::diag(a, k, share(stream)); }
+
+ValueVector depends(ValueVector xs, ValueVector deps, Stream *stream) { return ops::depends(xs, deps, share(stream)); }
+
+Value number_of_elements(Value a, const int64_t *axes, size_t n_axes, bool inverted, mx_dtype dtype, Stream *stream) {
+  return ops::number_of_elements(a, optional_list(axes, n_axes), inverted, to_dtype(dtype), share(stream));
 }
 
-ArrayList split_equal(Array &a, int64_t sections, int64_t axis, Stream *stream) {
-  return wrap_all(ops::split_equal(a.value(), sections, axis, share(stream)));
+Value slice(Value a, const int64_t *start, size_t n_start, const int64_t *stop, size_t n_stop, const int64_t *step,
+            size_t n_step, Stream *stream) {
+  return ops::slice(a, list(start, n_start), list(stop, n_stop), list(step, n_step), share(stream));
 }
 
-ArrayList unstack(Array &a, int64_t axis, Stream *stream) {
-  return wrap_all(ops::unstack(a.value(), axis, share(stream)));
+Value slice_update(Value a, Value update, const int64_t *start, size_t n_start, const int64_t *stop, size_t n_stop,
+                   const int64_t *step, size_t n_step, mx_update_mode mode, Stream *stream) {
+  return ops::slice_update(a, update, list(start, n_start), list(stop, n_stop), list(step, n_step), scatter_mode(mode),
+                           share(stream));
 }
 
-Ref<Array> concatenate(std::span<Array *const> xs, int64_t axis, Stream *stream) {
-  return wrap(ops::concatenate(span(values(xs)), axis, share(stream)));
+Value dynamic_slice(Value a, Value start, const int64_t *axes, size_t n_axes, const int64_t *sizes, size_t n_sizes,
+                    Stream *stream) {
+  return ops::dynamic_slice(a, start, list(axes, n_axes), list(sizes, n_sizes), share(stream));
 }
 
-Ref<Array> stack(std::span<Array *const> xs, int64_t axis, Stream *stream) {
-  return wrap(ops::stack(span(values(xs)), axis, share(stream)));
+Value dynamic_slice_update(Value a, Value update, Value start, const int64_t *axes, size_t n_axes, Stream *stream) {
+  return ops::dynamic_slice_update(a, update, start, list(axes, n_axes), share(stream));
 }
 
-Ref<Array> repeat(Array &a, int64_t repeats, int64_t axis, Stream *stream) {
-  return wrap(ops::repeat(a.value(), repeats, axis, share(stream)));
+Value take(Value a, Value indices, int64_t axis, Stream *stream) { return ops::take(a, indices, axis, share(stream)); }
+
+Value take_along_axis(Value a, Value indices, int64_t axis, Stream *stream) {
+  return ops::take_along_axis(a, indices, axis, share(stream));
 }
 
-Ref<Array> tile(Array &a, const int64_t *reps, size_t n_reps, Stream *stream) {
-  return wrap(ops::tile(a.value(), list(reps, n_reps), share(stream)));
+Value put_along_axis(Value a, Value indices, Value values, int64_t axis, Stream *stream) {
+  return ops::scatter_along_axis(a, indices, values, axis, ScatterMode::assign, share(stream));
 }
 
-Ref<Array> pad(Array &a, const int64_t *axes, size_t n_axes, const int64_t *low, size_t n_low, const int64_t *high,
-               size_t n_high, mx_pad_mode mode, Array &value, Stream *stream) {
-  return wrap(ops::pad(a.value(), list(axes, n_axes), list(low, n_low), list(high, n_high), mode, value.value(),
-                       share(stream)));
+Value scatter_along_axis(Value a, Value indices, Value values, int64_t axis, mx_update_mode mode, Stream *stream) {
+  return ops::scatter_along_axis(a, indices, values, axis, scatter_mode(mode), share(stream));
 }
 
-Ref<Array> roll(Array &a, const int64_t *shifts, size_t n_shifts, const int64_t *axes, size_t n_axes, Stream *stream) {
-  return wrap(ops::roll(a.value(), list(shifts, n_shifts), optional_list(axes, n_axes), share(stream)));
+Value gather(Value a, ValueVector indices, const int64_t *axes, size_t n_axes, const int64_t *sizes, size_t n_sizes,
+             Stream *stream) {
+  return ops::gather(a, indices, list(axes, n_axes), list(sizes, n_sizes), share(stream));
 }
 
-Ref<Array> atleast_1d(Array &a, Stream *stream) { return wrap(ops::atleast(a.value(), 1, share(stream))); }
-Ref<Array> atleast_2d(Array &a, Stream *stream) { return wrap(ops::atleast(a.value(), 2, share(stream))); }
-Ref<Array> atleast_3d(Array &a, Stream *stream) { return wrap(ops::atleast(a.value(), 3, share(stream))); }
-
-Ref<Array> diagonal(Array &a, int64_t offset, int64_t axis1, int64_t axis2, Stream *stream) {
-  return wrap(ops::diagonal(a.value(), offset, axis1, axis2, share(stream)));
+Value scatter(Value a, ValueVector indices, Value updates, const int64_t *axes, size_t n_axes, mx_update_mode mode,
+              Stream *stream) {
+  return ops::scatter(a, indices, updates, list(axes, n_axes), scatter_mode(mode), share(stream));
 }
 
-Ref<Array> diag(Array &a, int64_t k, Stream *stream) { return wrap(ops::diag(a.value(), k, share(stream))); }
-
-ArrayList depends(std::span<Array *const> xs, std::span<Array *const> deps, Stream *stream) {
-  return wrap_all(ops::depends(span(values(xs)), span(values(deps)), share(stream)));
-}
-
-Ref<Array> number_of_elements(Array &a, const int64_t *axes, size_t n_axes, bool inverted, mx_dtype dtype,
-                              Stream *stream) {
-  return wrap(
-      ops::number_of_elements(a.value(), optional_list(axes, n_axes), inverted, to_dtype(dtype), share(stream)));
-}
-
-Ref<Array> slice(Array &a, const int64_t *start, size_t n_start, const int64_t *stop, size_t n_stop,
-                 const int64_t *step, size_t n_step, Stream *stream) {
-  return wrap(ops::slice(a.value(), list(start, n_start), list(stop, n_stop), list(step, n_step), share(stream)));
-}
-
-Ref<Array> slice_update(Array &a, Array &update, const int64_t *start, size_t n_start, const int64_t *stop,
-                        size_t n_stop, const int64_t *step, size_t n_step, mx_update_mode mode, Stream *stream) {
-  return wrap(ops::slice_update(a.value(), update.value(), list(start, n_start), list(stop, n_stop), list(step, n_step),
-                                scatter_mode(mode), share(stream)));
-}
-
-Ref<Array> dynamic_slice(Array &a, Array &start, const int64_t *axes, size_t n_axes, const int64_t *sizes,
-                         size_t n_sizes, Stream *stream) {
-  return wrap(ops::dynamic_slice(a.value(), start.value(), list(axes, n_axes), list(sizes, n_sizes), share(stream)));
-}
-
-Ref<Array> dynamic_slice_update(Array &a, Array &update, Array &start, const int64_t *axes, size_t n_axes,
-                                Stream *stream) {
-  return wrap(ops::dynamic_slice_update(a.value(), update.value(), start.value(), list(axes, n_axes), share(stream)));
-}
-
-Ref<Array> take(Array &a, Array &indices, int64_t axis, Stream *stream) {
-  return wrap(ops::take(a.value(), indices.value(), axis, share(stream)));
-}
-
-Ref<Array> take_along_axis(Array &a, Array &indices, int64_t axis, Stream *stream) {
-  return wrap(ops::take_along_axis(a.value(), indices.value(), axis, share(stream)));
-}
-
-Ref<Array> put_along_axis(Array &a, Array &indices, Array &values, int64_t axis, Stream *stream) {
-  return wrap(
-      ops::scatter_along_axis(a.value(), indices.value(), values.value(), axis, ScatterMode::assign, share(stream)));
-}
-
-Ref<Array> scatter_along_axis(Array &a, Array &indices, Array &values, int64_t axis, mx_update_mode mode,
-                              Stream *stream) {
-  return wrap(
-      ops::scatter_along_axis(a.value(), indices.value(), values.value(), axis, scatter_mode(mode), share(stream)));
-}
-
-Ref<Array> gather(Array &a, std::span<Array *const> indices, const int64_t *axes, size_t n_axes, const int64_t *sizes,
-                  size_t n_sizes, Stream *stream) {
-  return wrap(ops::gather(a.value(), span(values(indices)), list(axes, n_axes), list(sizes, n_sizes), share(stream)));
-}
-
-Ref<Array> scatter(Array &a, std::span<Array *const> indices, Array &updates, const int64_t *axes, size_t n_axes,
-                   mx_update_mode mode, Stream *stream) {
-  return wrap(ops::scatter(a.value(), span(values(indices)), updates.value(), list(axes, n_axes), scatter_mode(mode),
-                           share(stream)));
-}
-
-Ref<Array> masked_scatter(Array &a, Array &mask, Array &values, Stream *stream) {
-  return wrap(ops::masked_scatter(a.value(), mask.value(), values.value(), share(stream)));
+Value masked_scatter(Value a, Value mask, Value values, Stream *stream) {
+  return ops::masked_scatter(a, mask, values, share(stream));
 }
 
 }  // namespace mx::capi

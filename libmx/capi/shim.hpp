@@ -5,7 +5,7 @@
 
 #include "base/small_vector.hpp"
 #include "base/status.hpp"
-#include "core/handle.hpp"
+#include "core/array.hpp"
 
 namespace mx {
 
@@ -13,14 +13,46 @@ namespace mx {
   fail(MX_ERROR_INVALID_ARGUMENT, "%s is NULL", where);
 }
 
-// The object behind a handle for the time of a call; `where` is the "function: argument" of the error message.
-template <class T, class H>
-Pinned<T> pin(H handle, const char *where) {
+// Runs what throws because of a bad argument; `where` is the "function: argument" of the error message.
+template <class F>
+auto naming(const char *where, F &&body) {
   try {
-    return Pinned<T>(handle);
+    return body();
   } catch (const Error &e) {
     fail(e.status(), "%s: %s", where, e.what());
   }
+}
+
+// The object behind a handle for the time of a call.
+template <class T, class H>
+Pinned<T> pin(H handle, const char *where) {
+  return naming(where, [&] { return Pinned<T>(handle); });
+}
+
+inline uint64_t bits(mx_array handle) noexcept { return reinterpret_cast<uint64_t>(handle); }
+
+// The value that a handle of an array stands for now.
+inline Value array_at(mx_array handle, const char *where) {
+  return naming(where, [&] { return array_at(bits(handle)); });
+}
+
+inline Value optional_array_at(mx_array handle, const char *where) {
+  return handle ? array_at(handle, where) : Value();
+}
+
+inline ValueVector arrays_at(const mx_array *handles, size_t n, const char *where) {
+  ValueVector values;
+  values.reserve(n);
+  for (size_t i = 0; i < n; i++) values.push_back(array_at(handles[i], where));
+  return values;
+}
+
+inline void assign_array(mx_array handle, Value value, const char *where) {
+  naming(where, [&] { assign_array(bits(handle), std::move(value)); });
+}
+
+inline mx_array share_array(mx_array handle, const char *where) {
+  return reinterpret_cast<mx_array>(naming(where, [&] { return share_array(bits(handle)); }));
 }
 
 template <class T>
@@ -57,10 +89,11 @@ template <class H>
 class Opened {
  public:
   template <class T>
-  explicit Opened(Ref<T> object) : handle_(object ? open_handle(object.detach(), T::tag) : 0), tag_(T::tag) {}
+  explicit Opened(Ref<T> object) : handle_(object ? open_handle({object.detach()}, T::tag) : 0), tag_(T::tag) {}
+  explicit Opened(Value value) : handle_(value.node ? open_array(std::move(value)) : 0), tag_(Tag::array) {}
   Opened(Opened &&other) noexcept : handle_(std::exchange(other.handle_, 0)), tag_(other.tag_) {}
   ~Opened() {
-    if (handle_) close_handle(handle_, tag_);
+    if (handle_) tag_ == Tag::array ? close_array(handle_) : close_handle(handle_, tag_);
   }
   H take() noexcept { return reinterpret_cast<H>(std::exchange(handle_, 0)); }
 
@@ -72,12 +105,12 @@ class Opened {
 template <class H>
 class OpenedList {
  public:
-  template <class T, uint32_t N>
-  OpenedList(SmallVector<Ref<T>, N> &objects, size_t cap, const char *function) {
-    if (objects.size() > cap)
-      fail(MX_ERROR_INVALID_ARGUMENT, "%s: there are %zu outputs, but cap is %zu", function, objects.size(), cap);
-    opened_.reserve(objects.size());
-    for (Ref<T> &object : objects) opened_.emplace_back(std::move(object));
+  template <class T, uint32_t N>  // T: a reference to an object, or a value
+  OpenedList(SmallVector<T, N> &results, size_t cap, const char *function) {
+    if (results.size() > cap)
+      fail(MX_ERROR_INVALID_ARGUMENT, "%s: there are %zu outputs, but cap is %zu", function, results.size(), cap);
+    opened_.reserve(results.size());
+    for (T &result : results) opened_.emplace_back(std::move(result));
   }
   void store(H *outs, size_t *n_out) noexcept {
     for (size_t i = 0; i < opened_.size(); i++) outs[i] = opened_[i].take();

@@ -14,24 +14,41 @@ constexpr size_t max_variants = 8;
 
 }  // namespace
 
-Entry::Entry(TracedGraph traced, uint64_t host_tag) noexcept : host_tag(host_tag), traced_(std::move(traced)) {
-  variants_.reserve(max_variants + 1);
+Entry::Entry(TracedGraph traced, std::string host_key, bool shapeless, uint64_t host_tag)
+    : host_tag(host_tag), traced_(std::move(traced)), host_key_(std::move(host_key)), shapeless_(shapeless) {
+  for (lower::Edge e : traced_.graph.outputs) outputs_.push_back(traced_.graph.spec(e));
+  recent_.reserve(max_variants + 1);
 }
 
-SmallVector<Value, 4> Entry::call(std::span<const Value> inputs, Ref<Stream> stream) {
+Entry::~Entry() { delete first_.load(std::memory_order_relaxed); }
+
+bool Entry::answers(std::span<const Value> inputs, std::string_view host_key) const noexcept {
+  if (inputs.size() != traced_.n_inputs || host_key != host_key_) return false;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const Spec &given = spec_of(inputs[i]), &traced = traced_.graph.nodes[i].specs[0];
+    if (given.dtype != traced.dtype || given.shape.size() != traced.shape.size()) return false;
+    if (!shapeless_ && !(given.shape == traced.shape)) return false;
+  }
+  return true;
+}
+
+ValueVector Entry::call(Ref<Entry> entry, ValueVector inputs, Ref<Stream> stream) {
   require_not_closed();
   count_allocation();
-  SmallVector<Value, 2> all;
-  all.reserve(n_arguments());
-  for (const Value &input : inputs) all.push_back(input);
-  for (uint32_t i = 0; i < traced_.n_keys; i++) all.push_back(next_key());
+  const TracedGraph &traced = entry->traced_;
+  SmallVector<Spec, 1> replayed;
+  std::span<const Spec> specs = entry->outputs_;
+  if (entry->shapeless_) specs = replayed = entry->output_specs(inputs);
+  for (uint32_t i = 0; i < traced.n_keys; i++) inputs.push_back(next_key());
   // Constants that nobody has computed yet become inputs, so that evaluating the call computes them first.
-  for (const Value &constant : traced_.constants)
-    if (constant.node->state() != NodeState::done) all.push_back(constant);
-  auto node = make_ref<Node>(OpCode::compiled_call, Attrs(), std::move(all), output_specs(inputs), std::move(stream),
-                             Ref<Object>(Ref<Entry>::share(this)));
-  SmallVector<Value, 4> outputs;
-  for (uint32_t i = 0; i < node->n_outputs; i++) outputs.push_back({node, i});
+  for (const Value &constant : traced.constants)
+    if (constant.node->state() != NodeState::done) inputs.push_back(constant);
+  Ref<Node> node = make_ref<Node>(OpCode::compiled_call, Attrs(), std::move(inputs), specs, std::move(stream),
+                                  Ref<Object>(std::move(entry)));
+  ValueVector outputs;
+  const uint32_t n = node->n_outputs;
+  for (uint32_t i = 0; i + 1 < n; i++) outputs.push_back({node, i});
+  if (n) outputs.push_back({std::move(node), n - 1});
   return outputs;
 }
 
@@ -39,11 +56,8 @@ SmallVector<Spec, 1> Entry::output_specs(std::span<const Value> inputs) const {
   const lower::Graph &graph = traced_.graph;
   bool same = true;
   for (size_t i = 0; i < inputs.size(); i++) same &= spec_of(inputs[i]) == graph.nodes[i].specs[0];
+  if (same) return outputs_;
   SmallVector<Spec, 1> specs;
-  if (same) {
-    for (lower::Edge e : graph.outputs) specs.push_back(graph.spec(e));
-    return specs;
-  }
   lower::Graph replay = graph;
   for (size_t i = 0; i < inputs.size(); i++) replay.nodes[i].specs[0] = spec_of(inputs[i]);
   replay.infer();
@@ -51,18 +65,42 @@ SmallVector<Spec, 1> Entry::output_specs(std::span<const Value> inputs) const {
   return specs;
 }
 
-std::shared_ptr<const lower::Program> Entry::find(const Arguments &arguments) {
+bool Entry::Variant::fits(std::span<const Value> inputs) const noexcept {
+  for (size_t i = 0; i < specs.size(); i++) {
+    const Output &output = inputs[i].node->output(inputs[i].index);
+    if (!(specs[i].shape == output.spec.shape) || !(strides[i] == output.layout.strides)) return false;
+  }
+  return true;
+}
+
+Entry::Arguments Entry::arguments_of(std::span<const Value> inputs) const {
+  Arguments arguments;
+  for (size_t i = 0; i < n_arguments(); i++) {
+    const Output &output = inputs[i].node->output(inputs[i].index);
+    arguments.emplace_back(&output.spec, &output.layout.strides);
+  }
+  return arguments;
+}
+
+ProgramRef Entry::find_recent(const Arguments &arguments) {
   const auto fits = [&](const Variant &v) {
     for (size_t i = 0; i < v.specs.size(); i++)
       if (!(v.specs[i].shape == arguments[i].first->shape) || !(v.strides[i] == *arguments[i].second)) return false;
     return true;
   };
   const std::lock_guard guard(lock_for(LockRank::functions, this));
-  const auto it = std::find_if(variants_.begin(), variants_.end(), fits);
-  if (it == variants_.end()) return {};
-  std::shared_ptr<const lower::Program> program = it->program;
-  if (it != variants_.begin()) std::rotate(variants_.begin(), it, it + 1);
+  const auto it = std::find_if(recent_.begin(), recent_.end(), fits);
+  if (it == recent_.end()) return {};
+  ProgramRef program = it->program;
+  if (it != recent_.begin()) std::rotate(recent_.begin(), it, it + 1);
   return program;
+}
+
+ProgramRef Entry::find_program(std::span<const Value> inputs) {
+  const Variant *first = first_.load(std::memory_order_acquire);
+  if (!first) return {};
+  if (first->fits(inputs)) return {ProgramRef(), first->program.get()};  // not counted: it lives as long as the entry
+  return find_recent(arguments_of(inputs));
 }
 
 lower::Graph Entry::graph_for(const Arguments &arguments) const {
@@ -84,52 +122,39 @@ lower::Graph Entry::graph_for(const Arguments &arguments) const {
   return graph;
 }
 
-std::shared_ptr<const lower::Program> Entry::program_for(const Arguments &arguments) {
-  if (auto program = find(arguments)) return program;
-  Variant variant;
-  variant.program = std::make_shared<const lower::Program>(
-      lower::lower(graph_for(arguments)));  // two threads may both lower: no one waits, one copy stays
+// Two threads may both lower: no one waits, both programs are right.
+ProgramRef Entry::lower_and_keep(const Arguments &arguments) {
+  auto fresh = std::make_unique<Variant>();
+  ProgramRef program = fresh->program = std::make_shared<const lower::Program>(lower::lower(graph_for(arguments)));
   for (size_t i = 0; i < n_arguments(); i++) {
-    variant.specs.push_back(*arguments[i].first);
-    variant.strides.push_back(*arguments[i].second);
+    fresh->specs.push_back(*arguments[i].first);
+    fresh->strides.push_back(*arguments[i].second);
   }
-  auto program = variant.program;
+  const Variant *none = nullptr;
+  if (first_.compare_exchange_strong(none, fresh.get(), std::memory_order_release, std::memory_order_relaxed)) {
+    fresh.release();
+    return program;
+  }
   Variant evicted;
   const std::lock_guard guard(lock_for(LockRank::functions, this));
-  variants_.insert(variants_.begin(), std::move(variant));  // within the reserved capacity
-  if (variants_.size() > max_variants) {
-    evicted = std::move(variants_.back());
-    variants_.pop_back();
+  recent_.insert(recent_.begin(), std::move(*fresh));  // within the reserved capacity
+  if (recent_.size() > max_variants) {
+    evicted = std::move(recent_.back());
+    recent_.pop_back();
   }
   return program;
 }
 
-std::shared_ptr<const lower::Program> Entry::program_for(std::span<const Value> inputs) {
-  Arguments arguments;
-  for (size_t i = 0; i < n_arguments(); i++) {
-    const Output &output = inputs[i].node->output(inputs[i].index);
-    arguments.emplace_back(&output.spec, &output.layout.strides);
-  }
-  return program_for(arguments);
-}
-
-std::vector<lower::Leaf> Entry::leaves(std::span<const Value> inputs) {
-  std::vector<lower::Leaf> leaves;
-  leaves.reserve(traced_.graph.leaves.size());
-  const auto add = [&](const Value &value) {
-    const Output &output = value.node->output(value.index);
-    leaves.push_back({output.buffer, output.layout.offset});
-  };
-  for (const Value &input : inputs.first(n_arguments())) add(input);
-  for (const Value &constant : traced_.constants) add(constant);
-  return leaves;
+ProgramRef Entry::program_for(std::span<const Value> inputs) {
+  if (ProgramRef program = find_program(inputs)) return program;
+  return lower_and_keep(arguments_of(inputs));
 }
 
 void Entry::prepare(std::span<const Value> inputs) {
   for (const Value &constant : traced_.constants)
     if (constant.node->state() != NodeState::done) return;
   SmallVector<Dims, 4> made;
-  program_for(arguments_of(inputs, made));
+  lower_and_keep(arguments_of(inputs, made));
 }
 
 lower::Graph Entry::graph_for(std::span<const Value> inputs) {

@@ -80,35 +80,60 @@ Function::~Function() {
   if (body.destroy) body.destroy(body.payload);
 }
 
-Ref<Entry> Function::find(const Key &key) {
-  Locked lock(this);
-  const auto it = table_.find(key.bytes());
-  if (it == table_.end()) return {};
-  it->second.used = ++tick_;
+// The lock is held.
+Ref<Entry> Function::hit(Table::Row &row) noexcept {
+  row.used = ++tick_;
   counters_.hits++;
-  return it->second.entry;
+  last_ = &row;
+  return row.value;
+}
+
+Ref<Entry> Function::find(std::span<const Value> inputs, std::string_view host_key) {
+  {
+    Locked lock(this);
+    if (last_ && last_->value->answers(inputs, host_key)) return hit(*last_);
+    if (table_.size() == 0) return {};
+  }
+  const Key key(inputs, host_key, shapeless);
+  const size_t hash = key_hash(key.bytes());
+  Locked lock(this);
+  Table::Row *row = table_.find(key.bytes(), hash);
+  return row ? hit(*row) : Ref<Entry>();
 }
 
 Ref<Entry> Function::publish(const Key &key, Ref<Entry> entry, uint64_t generation) {
-  Table fresh, evicted;  // what is made and what goes is allocated and freed outside the lock
-  fresh.emplace(std::string(key.bytes()), Row{entry, 0});
-  Locked lock(this);
-  counters_.traces++;
-  if (generation != generation_.load(std::memory_order_relaxed)) return entry;
-  const auto it = table_.find(key.bytes());
-  if (it != table_.end()) return it->second.entry;
-  table_.insert(fresh.extract(fresh.begin())).position->second.used = ++tick_;
-  evict(evicted);
-  return entry;
+  // What is made and what goes is allocated and freed outside the lock.
+  std::unique_ptr<Table::Row> fresh(new Table::Row{std::string(key.bytes()), entry});
+  Table::Buckets room;
+  Table::Dropped dropped;
+  for (;;) {
+    size_t wanted;
+    {
+      Locked lock(this);
+      wanted = table_.wanted_buckets();
+      if (room.size() >= wanted) {
+        counters_.traces++;
+        if (generation != generation_.load(std::memory_order_relaxed)) return entry;
+        if (const Table::Row *first = table_.find(fresh->key, fresh->hash)) return first->value;
+        last_ = table_.insert(std::move(fresh), room);
+        last_->used = ++tick_;
+        evict(dropped);
+        return entry;
+      }
+    }
+    room.resize(wanted);
+  }
 }
 
 // The lock is held.
-void Function::evict(Table &evicted) {
+void Function::evict(Table::Dropped &dropped) noexcept {
   while (capacity_ && table_.size() > capacity_) {
-    auto oldest = table_.begin();
-    for (auto it = table_.begin(); it != table_.end(); ++it)
-      if (it->second.used < oldest->second.used) oldest = it;
-    evicted.insert(table_.extract(oldest));
+    Table::Row *oldest = nullptr;
+    table_.each([&](Table::Row &row) {
+      if (!oldest || row.used < oldest->used) oldest = &row;
+    });
+    if (oldest == last_) last_ = nullptr;
+    table_.drop(*oldest, dropped);
     counters_.evictions++;
   }
 }
@@ -117,14 +142,15 @@ void Function::erase() {
   Table dropped;
   Locked lock(this);
   generation_.fetch_add(1, std::memory_order_acq_rel);
-  std::swap(dropped, table_);
+  last_ = nullptr;
+  table_.swap(dropped);
 }
 
 void Function::set_capacity(uint64_t n_entries) {
-  Table evicted;
+  Table::Dropped dropped;
   Locked lock(this);
   capacity_ = n_entries;
-  evict(evicted);
+  evict(dropped);
 }
 
 mx_function_info Function::stats() {
@@ -132,7 +158,9 @@ mx_function_info Function::stats() {
   mx_function_info info = counters_;
   info.entries = table_.size();
   info.bytes = 0;
-  for (const auto &[key, row] : table_) info.bytes += static_cast<uint64_t>(row.entry->constant_bytes()) + key.size();
+  table_.each([&](const Table::Row &row) {
+    info.bytes += static_cast<uint64_t>(row.value->constant_bytes()) + row.key.size();
+  });
   return info;
 }
 
@@ -150,16 +178,16 @@ Ref<Call> Call::begin(Function &function, std::span<const Value> inputs, std::st
     call->state_ = MX_CALL_DISABLED;
   } else if (any_tracer(inputs)) {
     call->state_ = MX_CALL_INLINE;
-  } else if ((call->entry_ = function.find(call->key_))) {
+  } else if ((call->entry_ = function.find(inputs, host_key))) {
     call->state_ = MX_CALL_HIT;
   } else {
     call->trace_ = make_ref<Trace>();
     for (const Value &input : inputs) {
       SmallVector<Spec, 1> spec;
       spec.push_back(spec_of(input));
-      Value placeholder{make_ref<Node>(OpCode::placeholder, Attrs(), SmallVector<Value, 2>(), std::move(spec),
-                                       Ref<Stream>(), Ref<Object>()),
-                        0};
+      Value placeholder{
+          make_ref<Node>(OpCode::placeholder, Attrs(), ValueVector(), std::move(spec), Ref<Stream>(), Ref<Object>()),
+          0};
       placeholder.node->trace = call->trace_;
       call->placeholders_.push_back(std::move(placeholder));
     }
@@ -192,7 +220,7 @@ void Call::commit(std::span<const Value> outputs, uint64_t host_tag) {
     for (Value &value : inline_trace(placeholders_, inputs_, outputs)) inlined_.push_back(std::move(value));
     inlined_tag_ = host_tag;
   } else {
-    auto entry = make_ref<Entry>(std::move(traced), host_tag);
+    auto entry = make_ref<Entry>(std::move(traced), std::string(key_.host_key()), function_->shapeless, host_tag);
     entry->prepare(inputs_);
     entry_ = function_->publish(key_, std::move(entry), generation_);
   }
@@ -200,8 +228,8 @@ void Call::commit(std::span<const Value> outputs, uint64_t host_tag) {
   committed_ = true;
 }
 
-SmallVector<Value, 4> Call::outputs() {
-  if (entry_) return entry_->call(inputs_, {});
+ValueVector Call::outputs() {
+  if (entry_) return Entry::call(entry_, inputs_, {});
   if (!committed_) fail(MX_ERROR_INVALID_ARGUMENT, "call_outputs: neither a hit nor committed");
   return inlined_;
 }
@@ -222,13 +250,13 @@ void Call::end() noexcept {
   if (trace_) pop_trace(*trace_);
 }
 
-bool call_if_compiled(Function &function, std::span<const Value> inputs, std::string_view host_key,
-                      SmallVector<Value, 4> &outputs, uint64_t &host_tag) {
+bool call_if_compiled(Function &function, ValueVector &inputs, std::string_view host_key, ValueVector &outputs,
+                      uint64_t &host_tag) {
   if (!compile_enabled() || any_tracer(inputs)) return false;
-  const Ref<Entry> entry = function.find(Key(inputs, host_key, function.shapeless));
+  Ref<Entry> entry = function.find(inputs, host_key);
   if (!entry) return false;
-  outputs = entry->call(inputs, {});
   host_tag = entry->host_tag;
+  outputs = Entry::call(std::move(entry), std::move(inputs), {});
   return true;
 }
 

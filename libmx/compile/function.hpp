@@ -1,10 +1,10 @@
 // Function records and open calls: the compile protocol of mx/function.h.
 #pragma once
 #include <string>
-#include <unordered_map>
 
 #include "compile/entry.hpp"
 #include "compile/key.hpp"
+#include "eval/keyed_table.hpp"
 #include "mx/function.h"
 
 namespace mx {
@@ -27,7 +27,8 @@ class Function final : public Object {
   const uint64_t id;
   const Body body;
 
-  Ref<Entry> find(const Key &key);  // counts a hit
+  // The entry for a call; counts a hit. The entry that answered last is compared without making a key.
+  Ref<Entry> find(std::span<const Value> inputs, std::string_view host_key);
   // Publishes the entry unless somebody did first (then that one is returned) or the function was erased since
   // `generation` (then nothing is published).
   Ref<Entry> publish(const Key &key, Ref<Entry> entry, uint64_t generation);
@@ -37,15 +38,13 @@ class Function final : public Object {
   mx_function_info stats();
 
  private:
-  struct Row {
-    Ref<Entry> entry;
-    uint64_t used = 0;  // tick of the last use
-  };
-  using Table = std::unordered_map<std::string, Row, KeyHash, std::equal_to<>>;
+  using Table = KeyedTable<Ref<Entry>>;
   ~Function() override;
-  void evict(Table &evicted);
+  Ref<Entry> hit(Table::Row &row) noexcept;
+  void evict(Table::Dropped &dropped) noexcept;
 
-  Table table_;  // guarded by LockRank::functions, as are the counters
+  Table table_;                 // guarded by LockRank::functions, as is all below
+  Table::Row *last_ = nullptr;  // that answered the last call
   uint64_t capacity_ = 256, tick_ = 0;
   mx_function_info counters_ = {};
   std::atomic<uint64_t> generation_{0};
@@ -61,7 +60,7 @@ class Call final : public Object {
   mx_call_state state() const noexcept { return state_; }
   std::span<const Value> placeholders() const;  // throws unless TRACE
   void commit(std::span<const Value> outputs, uint64_t host_tag);
-  SmallVector<Value, 4> outputs();  // throws unless HIT or committed
+  ValueVector outputs();  // throws unless HIT or committed
   uint64_t host_tag() const;
   std::string explain() const;  // as outputs
   // Ends the trace if it is still open. Any thread, idempotent.
@@ -71,21 +70,21 @@ class Call final : public Object {
   Call(Function &function, std::span<const Value> inputs, Key key);
   ~Call() override { end(); }
   const Ref<Function> function_;
-  const SmallVector<Value, 2> inputs_;
+  const ValueVector inputs_;
   const Key key_;
   const uint64_t thread_, generation_;
   mx_call_state state_ = MX_CALL_TRACE;
-  SmallVector<Value, 2> placeholders_;
+  ValueVector placeholders_;
   Ref<Trace> trace_;
   Ref<Entry> entry_;
-  SmallVector<Value, 4> inlined_;  // the results of a commit that could not become an entry
+  ValueVector inlined_;  // the results of a commit that could not become an entry
   uint64_t inlined_tag_ = 0;
   bool committed_ = false;
 };
 
-// A hit in one step: false if there is none, and nothing was done.
-bool call_if_compiled(Function &function, std::span<const Value> inputs, std::string_view host_key,
-                      SmallVector<Value, 4> &outputs, uint64_t &host_tag);
+// A hit in one step; takes the inputs then. False if there is none, and nothing was done.
+bool call_if_compiled(Function &function, ValueVector &inputs, std::string_view host_key, ValueVector &outputs,
+                      uint64_t &host_tag);
 
 void clear_all_functions();
 void enable_compile(bool enabled) noexcept;

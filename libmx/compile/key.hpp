@@ -1,7 +1,6 @@
 // Call signatures: a byte string that is equal exactly when an entry may be reused. A hash only finds candidates.
 #pragma once
 #include <string_view>
-#include <unordered_map>
 
 #include "core/node.hpp"
 
@@ -13,18 +12,13 @@ class Key {
   // two different lists encode alike.
   Key(std::span<const Value> inputs, std::string_view host_key, bool shapeless);
   std::string_view bytes() const noexcept { return {bytes_.data(), bytes_.size()}; }
+  std::string_view host_key() const noexcept { return bytes().substr(sizeof(int64_t), host_size_); }
 
  private:
   void put(const void *data, size_t n);
   void put(int64_t x) { put(&x, sizeof x); }
   SmallVector<char, 192> bytes_;
-};
-
-// Lets a table of std::string be searched by string_view. MX_TEST_HASH_BITS=n keeps n bits, to force collisions in
-// tests.
-struct KeyHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view key) const noexcept;
+  size_t host_size_;
 };
 
 }  // namespace mx

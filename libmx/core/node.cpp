@@ -1,41 +1,24 @@
 #include "core/node.hpp"
 
-#include <thread>
-
 #include "base/status.hpp"
-#include "runtime/lifecycle.hpp"
+#include "core/word_lock.hpp"
 
 namespace mx {
 namespace {
 
-constexpr uint32_t state_bits = 3;
-
-// A lock bit inside an atomic word: bits 2.. hold the generation that the holder's process began with, plus one. A
-// holder of an older one is a thread that a fork left behind: it will never come back, so its lock is free.
-void lock_word(std::atomic<uint32_t> &word) noexcept {
-  const uint32_t mine = (first_generation() + 1) << 2;
-  uint32_t seen = word.load(std::memory_order_relaxed);
-  for (int spins = 0;; spins++) {
-    if ((seen & ~state_bits) != mine &&
-        word.compare_exchange_weak(seen, (seen & state_bits) | mine, std::memory_order_acquire))
-      return;
-    if (spins > 64) std::this_thread::yield();
-    seen = word.load(std::memory_order_relaxed);
-  }
-}
-
-void unlock_word(std::atomic<uint32_t> &word, uint32_t state) noexcept { word.store(state, std::memory_order_release); }
+constexpr int lock_shift = 2, lock_width = 30;  // of Node::word_
 
 thread_local Node *dead = nullptr;
 thread_local bool burying = false;
+constexpr size_t most_at_once = 4096;
+constinit std::atomic<Node *> waiting{nullptr};  // dead nodes, linked as those in `dead`
 
 }  // namespace
 
 class Node::Guard {
  public:
   explicit Guard(const Node &node) noexcept : word_(node.word_) {
-    lock_word(word_);
-    state_ = word_.load(std::memory_order_relaxed) & state_bits;
+    lock_word<lock_shift, lock_width>(word_, state_, [](uint32_t) { return true; });
   }
   ~Guard() { unlock_word(word_, state_); }
   NodeState state() const noexcept { return static_cast<NodeState>(state_); }
@@ -46,7 +29,7 @@ class Node::Guard {
   uint32_t state_;
 };
 
-Node::Node(OpCode op, Attrs attrs, SmallVector<Value, 2> inputs, SmallVector<Spec, 1> outputs, Ref<Stream> stream,
+Node::Node(OpCode op, Attrs &&attrs, ValueVector &&inputs, std::span<const Spec> outputs, Ref<Stream> stream,
            Ref<Object> payload)
     : op(op),
       attrs(std::move(attrs)),
@@ -60,7 +43,7 @@ Node::Node(OpCode op, Attrs attrs, SmallVector<Value, 2> inputs, SmallVector<Spe
     more_ = std::make_unique<Output[]>(n_outputs);
     outputs_ = more_.get();
   }
-  for (uint32_t i = 0; i < n_outputs; i++) outputs_[i].spec = std::move(outputs[i]);
+  for (uint32_t i = 0; i < n_outputs; i++) outputs_[i].spec = outputs[i];
 }
 
 Node::Node(Spec spec, Layout layout, Ref<Buffer> buffer)
@@ -88,7 +71,7 @@ Node::Snapshot Node::snapshot() const {
   }
 }
 
-bool Node::claim(const Ref<Event> &event, SmallVector<Value, 2> &inputs) noexcept {
+bool Node::claim(const Ref<Event> &event, ValueVector &inputs) noexcept {
   Guard guard(*this);
   if (guard.state() != NodeState::lazy) return false;
   event_ = event;
@@ -97,28 +80,19 @@ bool Node::claim(const Ref<Event> &event, SmallVector<Value, 2> &inputs) noexcep
   return true;
 }
 
-void Node::finish(std::span<Output> results) noexcept {
-  Ref<Event> event;
-  Guard guard(*this);  // declared last: unlocks before the event is dropped
+void Node::place(std::span<Result> results) noexcept {
   for (uint32_t i = 0; i < n_outputs; i++) {
     outputs_[i].layout = std::move(results[i].layout);
     outputs_[i].buffer = std::move(results[i].buffer);
   }
-  event = std::move(event_);
-  guard.set(NodeState::done);
 }
 
-bool Node::publish(std::span<Output> results) noexcept {
-  SmallVector<Value, 2> inputs;
-  Guard guard(*this);  // declared last: unlocks before the inputs are dropped
-  if (guard.state() != NodeState::lazy) return false;
-  for (uint32_t i = 0; i < n_outputs; i++) {
-    outputs_[i].layout = std::move(results[i].layout);
-    outputs_[i].buffer = std::move(results[i].buffer);
-  }
-  inputs = std::move(inputs_);
+void Node::finish(std::span<Result> results) noexcept {
+  Ref<Event> event;
+  Guard guard(*this);  // declared last: unlocks before the event is dropped
+  place(results);
+  event = std::move(event_);
   guard.set(NodeState::done);
-  return true;
 }
 
 void Node::abandon() noexcept {
@@ -126,20 +100,57 @@ void Node::abandon() noexcept {
   if (guard.state() == NodeState::pending) guard.set(NodeState::failed);
 }
 
-// Deleting a node drops its inputs, which may be their last references: those queue up here instead of recursing.
+Node::Exclusive::Exclusive(Node &node) noexcept : node_(node) {
+  lock_word<lock_shift, lock_width>(node.word_, state_, [](uint32_t) { return true; });
+}
+
+Node::Exclusive::~Exclusive() { unlock_word(node_.word_, state_); }
+
+bool Node::Exclusive::lazy() const noexcept { return state_ == static_cast<uint32_t>(NodeState::lazy); }
+
+void Node::Exclusive::finish(std::span<Result> results) noexcept {
+  node_.place(results);
+  dropped_ = std::move(node_.inputs_);
+  state_ = static_cast<uint32_t>(NodeState::done);
+}
+
+// Deleting a node drops its inputs, which may be their last references: those queue up here instead of recursing. Who
+// drops a large graph may hold a lock of the host (Python's GIL), so beyond some nodes the rest waits.
 void Node::destroy() noexcept {
   next_dead_ = dead;
   dead = this;
-  if (burying) return;
+  if (!burying) bury(most_at_once);
+}
+
+void Node::bury(size_t most) noexcept {
   burying = true;
-  while (Node *node = dead) {
+  for (size_t n = 0;; n++) {
+    if (!dead && waiting.load(std::memory_order_relaxed)) dead = waiting.exchange(nullptr, std::memory_order_acquire);
+    Node *node = dead;
+    if (!node) break;
+    if (n == most) {
+      dead = nullptr;
+      Node *none = nullptr;
+      if (waiting.compare_exchange_strong(none, node, std::memory_order_release, std::memory_order_relaxed)) break;
+      Node *last = node;  // another thread's graph waits already: this one goes before it
+      while (last->next_dead_) last = last->next_dead_;
+      last->next_dead_ = none;
+      while (!waiting.compare_exchange_weak(last->next_dead_, node, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+      }
+      break;
+    }
     dead = node->next_dead_;
     delete node;
   }
   burying = false;
 }
 
-Value make(OpCode op, Attrs attrs, SmallVector<Value, 2> inputs, Ref<Stream> stream, Ref<Object> payload) {
+void bury_waiting_nodes() noexcept {
+  if (waiting.load(std::memory_order_relaxed) && !burying) Node::bury(SIZE_MAX);
+}
+
+Value make(OpCode op, Attrs attrs, ValueVector inputs, Ref<Stream> stream, Ref<Object> payload) {
   require_not_closed();
   count_allocation();
   SmallVector<const Spec *, 4> specs;
@@ -162,31 +173,10 @@ Value make_done(Spec spec, Layout layout, Ref<Buffer> buffer) {
   return {make_ref<Node>(std::move(spec), std::move(layout), std::move(buffer)), 0};
 }
 
-SmallVector<Value, 2> outputs_of(const Value &first) {
-  SmallVector<Value, 2> values;
+ValueVector outputs_of(const Value &first) {
+  ValueVector values;
   for (uint32_t i = 0; i < first.node->n_outputs; i++) values.push_back({first.node, i});
   return values;
-}
-
-class Array::Guard {
- public:
-  explicit Guard(const Array &array) noexcept : word_(array.lock_) { lock_word(word_); }
-  ~Guard() { unlock_word(word_, 0); }
-
- private:
-  std::atomic<uint32_t> &word_;
-};
-
-Array::Array(Value value) : value_(std::move(value)) { count_allocation(); }
-
-Value Array::value() const noexcept {
-  Guard guard(*this);
-  return value_;
-}
-
-void Array::assign(Value value) noexcept {
-  Guard guard(*this);
-  std::swap(value_, value);
 }
 
 }  // namespace mx

@@ -20,6 +20,11 @@ struct Value {
   bool operator==(const Value &) const noexcept = default;
 };
 
+template <>
+inline constexpr bool is_relocatable<Value> = true;
+
+using ValueVector = SmallVector<Value, 2>;
+
 enum class NodeState : uint8_t {
   lazy,     // inputs and op are there, nobody computes it
   pending,  // claimed: `event` tells when it is done
@@ -30,7 +35,7 @@ enum class NodeState : uint8_t {
 class Node final : public Object {
  public:
   // Takes over the parts; infers the outputs. `payload` is what attributes cannot hold (a file, a compiled entry).
-  Node(OpCode op, Attrs attrs, SmallVector<Value, 2> inputs, SmallVector<Spec, 1> outputs, Ref<Stream> stream,
+  Node(OpCode op, Attrs &&attrs, ValueVector &&inputs, std::span<const Spec> outputs, Ref<Stream> stream,
        Ref<Object> payload);
   // A value that exists already.
   Node(Spec spec, Layout layout, Ref<Buffer> buffer);
@@ -51,58 +56,68 @@ class Node final : public Object {
   // What a walker takes along: copied under the node's lock bit, so it stays valid whatever other threads do.
   struct Snapshot {
     NodeState state;
-    SmallVector<Value, 2> inputs;  // when lazy
-    Ref<Event> event;              // when pending or failed
+    ValueVector inputs;  // when lazy
+    Ref<Event> event;    // when pending or failed
   };
   Snapshot snapshot() const;
 
   // lazy -> pending with this event; the inputs go to `inputs`, so that their buffers can be donated. False if somebody
-  // else was first. Callers hold the claim lock (eval/claim.cpp).
-  bool claim(const Ref<Event> &event, SmallVector<Value, 2> &inputs) noexcept;
+  // else was first. Callers hold the claim lock (eval/region.cpp).
+  bool claim(const Ref<Event> &event, ValueVector &inputs) noexcept;
   // pending -> done; takes the layouts and buffers.
-  void finish(std::span<Output> results) noexcept;
-  // lazy -> done, in one step; false if somebody else was first.
-  bool publish(std::span<Output> results) noexcept;
+  void finish(std::span<Result> results) noexcept;
   // pending -> failed; the event holds why.
   void abandon() noexcept;
+
+  // A node under its lock, for as long as it takes to compute it on the spot: a few microseconds. Whoever wants to know
+  // its inputs waits; a forked child finds it lazy.
+  class Exclusive;
 
  private:
   ~Node() override = default;
   void destroy() noexcept override;
+  static void bury(size_t most) noexcept;
+  friend void bury_waiting_nodes() noexcept;
+  void place(std::span<Result> results) noexcept;
   class Guard;
   mutable std::atomic<uint32_t> word_;  // state | generation of the lock's holder << 2
   Node *next_dead_ = nullptr;
-  SmallVector<Value, 2> inputs_;
+  ValueVector inputs_;
   Ref<Event> event_;
   Output first_;
   std::unique_ptr<Output[]> more_;  // only with several outputs
   Output *outputs_;
 };
 
+class Node::Exclusive {
+ public:
+  explicit Exclusive(Node &node) noexcept;
+  ~Exclusive();
+  Exclusive(const Exclusive &) = delete;
+  bool lazy() const noexcept;
+  std::span<const Value> inputs() const noexcept { return node_.inputs_; }
+  // lazy -> done; takes the layouts and buffers.
+  void finish(std::span<Result> results) noexcept;
+
+ private:
+  Node &node_;
+  uint32_t state_;
+  ValueVector dropped_;  // the inputs, once done: freed when the lock is open again
+};
+
+// Frees what is left of large graphs that were dropped: dropping one frees a part of it at once and the next ones go on
+// with it. Called where time does not matter, or where somebody counts.
+void bury_waiting_nodes() noexcept;
+
 // Builds a node: infers specs, notes the trace, checks that the runtime is not closed. Throws what the rule throws.
-Value make(OpCode op, Attrs attrs, SmallVector<Value, 2> inputs, Ref<Stream> stream = {}, Ref<Object> payload = {});
+Value make(OpCode op, Attrs attrs, ValueVector inputs, Ref<Stream> stream = {}, Ref<Object> payload = {});
 // All outputs of a node with several.
-SmallVector<Value, 2> outputs_of(const Value &first);
+ValueVector outputs_of(const Value &first);
 // A value whose memory exists already.
 Value make_done(Spec spec, Layout layout, Ref<Buffer> buffer);
 
 inline const Spec &spec_of(const Value &v) noexcept { return v.node->spec(v.index); }
 // True while `v` derives from a placeholder of a trace that is open on this thread.
 inline bool is_tracer(const Value &v) noexcept { return v.node->trace && v.node->trace->active_here(); }
-
-// What a handle mx_array stands for: a value that mx_array_assign may swap.
-class Array final : public Object {
- public:
-  static constexpr Tag tag = Tag::array;
-  explicit Array(Value value);
-  Value value() const noexcept;       // a copy, under a lock
-  void assign(Value value) noexcept;  // atomically
-  Spec spec() const { return spec_of(value()); }
-
- private:
-  class Guard;
-  mutable std::atomic<uint32_t> lock_{0};
-  Value value_;
-};
 
 }  // namespace mx

@@ -11,4 +11,10 @@ struct Output {
   Ref<Buffer> buffer;  // once done
 };
 
+// The same without the spec, which its reader knows.
+struct Result {
+  Layout layout;
+  Ref<Buffer> buffer;  // null: not computed, because of a failure
+};
+
 }  // namespace mx

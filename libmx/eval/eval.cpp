@@ -48,7 +48,7 @@ bool start(std::span<const Value> values, size_t max_nodes) {
   while (!done(values)) {
     if (values.size() == 1) {
       require_running();
-      if (evaluation::run_here(values[0].node)) break;
+      if (evaluation::run_here(*values[0].node)) break;
     }
     evaluation::Walk walk;
     if (!evaluation::walk(values, max_nodes, walk)) return false;
@@ -67,6 +67,7 @@ bool start_if_small(std::span<const Value> values) { return start(values, small_
 
 bool wait(const Value &value, uint32_t timeout_ms) {
   for (;;) {
+    if (value.node->state() == NodeState::done) return true;
     const Node::Snapshot snapshot = value.node->snapshot();
     if (snapshot.state == NodeState::done) return true;
     if (snapshot.state == NodeState::lazy) {

@@ -1,29 +1,26 @@
 #include "eval/program_cache.hpp"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "eval/keyed_table.hpp"
 #include "runtime/lock.hpp"
 
 namespace mx::evaluation {
 namespace {
 
-constexpr size_t max_nodes = 64, max_programs = 1024;
+// Whichever is reached first; the less recently used half goes then.
+constexpr size_t most_programs = 1024, most_nodes = 64 * 1024;
 
-struct Hash {
-  using is_transparent = void;
-  size_t operator()(std::string_view key) const noexcept { return std::hash<std::string_view>()(key); }
+struct Kept {
+  ProgramRef program;
+  size_t n_nodes = 0;
 };
-struct Row {
-  std::shared_ptr<const lower::Program> program;
-  uint64_t used = 0;
-};
-using Table = std::unordered_map<std::string, Row, Hash, std::equal_to<>>;
+using Table = KeyedTable<Kept>;
 
 struct Cache {
   Table table;  // guarded by LockRank::functions
+  size_t n_nodes = 0;
   uint64_t tick = 0;
 };
 Cache &cache() noexcept {
@@ -73,16 +70,17 @@ class Encoder {
   SmallVector<char, 512> bytes_;
 };
 
-std::shared_ptr<const lower::Program> find(std::string_view key) {
+ProgramRef find(std::string_view key) {
+  const size_t hash = key_hash(key);
   Cache &c = cache();
   const std::lock_guard guard(lock_for(LockRank::functions, &c));
-  const auto it = c.table.find(key);
-  if (it == c.table.end()) return {};
-  it->second.used = ++c.tick;
-  return it->second.program;
+  Table::Row *row = c.table.find(key, hash);
+  if (!row) return {};
+  row->used = ++c.tick;
+  return row->value.program;
 }
 
-std::shared_ptr<const lower::Program> lower_now(lower::Graph graph) {
+ProgramRef lower_now(lower::Graph graph) {
   return std::make_shared<const lower::Program>(lower::lower(std::move(graph)));
 }
 
@@ -106,49 +104,72 @@ lower::Graph lone_graph(const Node &node, std::span<const Value> inputs) {
 }
 
 bool worth_keeping(const lower::Graph &graph) noexcept {
-  if (graph.nodes.size() > max_nodes) return false;
+  if (graph.nodes.size() > most_kept_nodes) return false;
   return std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const auto &node) { return bool(node.payload); });
 }
 
-// Drops the less recently used half. The lock is held; `dropped` is freed outside it.
-void shrink(Cache &c, std::vector<Table::node_type> &dropped) {
-  std::vector<uint64_t> ticks;
-  ticks.reserve(c.table.size());
-  for (const auto &[key, row] : c.table) ticks.push_back(row.used);
-  std::nth_element(ticks.begin(), ticks.begin() + static_cast<ptrdiff_t>(ticks.size() / 2), ticks.end());
-  const uint64_t median = ticks[ticks.size() / 2];
-  dropped.reserve(c.table.size());
-  for (auto it = c.table.begin(); it != c.table.end();) {
-    const auto at = it++;
-    if (at->second.used < median) dropped.push_back(c.table.extract(at));
-  }
+// Drops the less recently used half. `ticks` has room for one number of each program. The lock is held.
+void shrink(Cache &c, std::vector<uint64_t> &ticks, Table::Dropped &dropped) noexcept {
+  size_t n = 0;
+  c.table.each([&](const Table::Row &row) { ticks[n++] = row.used; });
+  const auto middle = ticks.begin() + static_cast<ptrdiff_t>(n / 2);
+  std::nth_element(ticks.begin(), middle, ticks.begin() + static_cast<ptrdiff_t>(n));
+  const uint64_t median = *middle;
+  c.table.each([&](Table::Row &row) {
+    if (row.used >= median) return;
+    c.n_nodes -= row.value.n_nodes;
+    c.table.drop(row, dropped);
+  });
 }
 
-std::shared_ptr<const lower::Program> keep(std::string_view key, std::shared_ptr<const lower::Program> program) {
-  Table fresh;  // what is made and what goes is allocated and freed outside the lock
-  std::vector<Table::node_type> dropped;
-  fresh.emplace(std::string(key), Row{program, 0});
+ProgramRef keep(std::string_view key, size_t n_nodes, ProgramRef program) {
+  // What is made and what goes is allocated and freed outside the lock.
+  std::unique_ptr<Table::Row> fresh(new Table::Row{std::string(key), Kept{program, n_nodes}});
+  std::vector<uint64_t> ticks(most_programs);
+  Table::Buckets room;
+  Table::Dropped dropped;
   Cache &c = cache();
-  const std::lock_guard guard(lock_for(LockRank::functions, &c));
-  if (c.table.size() >= max_programs) shrink(c, dropped);
-  c.table.insert(fresh.extract(fresh.begin())).position->second.used = ++c.tick;
-  return program;
+  for (;;) {
+    size_t wanted;
+    {
+      const std::lock_guard guard(lock_for(LockRank::functions, &c));
+      if (c.table.find(key, fresh->hash)) return program;  // another thread was faster
+      wanted = c.table.wanted_buckets();
+      if (room.size() >= wanted) {
+        if (c.table.size() > 1 && (c.table.size() >= most_programs || c.n_nodes + n_nodes > most_nodes))
+          shrink(c, ticks, dropped);
+        c.n_nodes += n_nodes;
+        c.table.insert(std::move(fresh), room)->used = ++c.tick;
+        return program;
+      }
+    }
+    room.resize(wanted);
+  }
 }
 
 }  // namespace
 
-std::shared_ptr<const lower::Program> program_for(lower::Graph graph) {
-  if (!worth_keeping(graph)) return lower_now(std::move(graph));
-  const Encoder encoder(graph);
-  if (auto program = find(encoder.key())) return program;
-  return keep(encoder.key(), lower_now(std::move(graph)));
+ProgramRef find_program(const lower::Graph &graph) {
+  return worth_keeping(graph) ? find(Encoder(graph).key()) : ProgramRef();
 }
 
-std::shared_ptr<const lower::Program> program_for(const Node &node, std::span<const Value> inputs) {
+ProgramRef program_for(lower::Graph graph) {
+  if (!worth_keeping(graph)) return lower_now(std::move(graph));
+  const Encoder encoder(graph);
+  if (ProgramRef program = find(encoder.key())) return program;
+  const size_t n_nodes = graph.nodes.size();
+  return keep(encoder.key(), n_nodes, lower_now(std::move(graph)));
+}
+
+ProgramRef find_program(const Node &node, std::span<const Value> inputs) {
+  return node.payload ? ProgramRef() : find(Encoder(node, inputs).key());
+}
+
+ProgramRef program_for(const Node &node, std::span<const Value> inputs) {
   if (node.payload) return lower_now(lone_graph(node, inputs));
   const Encoder encoder(node, inputs);
-  if (auto program = find(encoder.key())) return program;
-  return keep(encoder.key(), lower_now(lone_graph(node, inputs)));
+  if (ProgramRef program = find(encoder.key())) return program;
+  return keep(encoder.key(), 1, lower_now(lone_graph(node, inputs)));
 }
 
 }  // namespace mx::evaluation

@@ -1,18 +1,20 @@
 // Programs of small graphs, kept by structure: loops in host code build the same few graphs again and again, and then
 // evaluation is a lookup and a run. Process-wide, bounded, leaked.
 #pragma once
-#include <memory>
-
-#include "core/node.hpp"
-#include "lower/program.hpp"
+#include "eval/callable.hpp"
 
 namespace mx::evaluation {
 
-// The program of a graph whose leaves have layouts: found, or made and kept. Graphs that are large, or whose nodes
-// carry payloads, are lowered anew.
-std::shared_ptr<const lower::Program> program_for(lower::Graph graph);
+// Larger graphs are lowered anew, and so are those whose nodes carry payloads.
+constexpr size_t most_kept_nodes = 4096;
+
+// The program of a graph whose leaves have layouts, if it was lowered before.
+ProgramRef find_program(const lower::Graph &graph);
+// The same, lowered now if need be.
+ProgramRef program_for(lower::Graph graph);
 
 // The same for a single node whose inputs all have their values; one leaf for each input.
-std::shared_ptr<const lower::Program> program_for(const Node &node, std::span<const Value> inputs);
+ProgramRef find_program(const Node &node, std::span<const Value> inputs);
+ProgramRef program_for(const Node &node, std::span<const Value> inputs);
 
 }  // namespace mx::evaluation

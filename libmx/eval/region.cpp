@@ -14,14 +14,20 @@ namespace {
 // Larger graphs are lowered on the stream, not on the thread that asked.
 constexpr size_t lower_now_nodes = 256;
 
-std::vector<lower::Leaf> leaves_of(std::span<const Value> values) {
-  std::vector<lower::Leaf> leaves;
-  leaves.reserve(values.size());
+// Leaves that a run gives back as soon as it can.
+void take(lower::Leaves &leaves, std::span<const Value> values) {
   for (const Value &value : values) {
     const Output &output = value.node->output(value.index);
     leaves.push_back({output.buffer, output.layout.offset});
   }
-  return leaves;
+}
+
+// Leaves that stay where they are.
+void borrow(lower::Leaves &leaves, std::span<const Value> values) {
+  for (const Value &value : values) {
+    const Output &output = value.node->output(value.index);
+    leaves.push_back({*output.buffer, output.layout.offset});
+  }
 }
 
 // A fused region.
@@ -30,26 +36,31 @@ class GraphTask final : public RegionTask {
   lower::Graph graph;
 
   void prepare() override {
-    if (graph.nodes.size() > lower_now_nodes || !leaves_done()) return;
-    lower_now();
+    if (graph.nodes.size() > most_kept_nodes || !leaves_done()) return;
+    lay_out();
+    program_ = graph.nodes.size() <= lower_now_nodes ? program_for(std::move(graph)) : find_program(graph);
+    if (!program_) return;
     estimate_ns = program_->estimate_ns;
     small = estimate_ns <= inline_ns;
   }
 
  private:
-  void lower_now() {
+  void lay_out() {
     for (size_t i = 0; i < leaves.size(); i++) graph.leaves[i] = leaves[i].node->output(leaves[i].index).layout;
-    program_ = program_for(std::move(graph));
   }
 
-  std::vector<Output> compute(std::exception_ptr &failure) override {
-    if (!program_) lower_now();
-    std::vector<lower::Leaf> memory = leaves_of(leaves);
+  lower::Results compute(std::exception_ptr &failure) override {
+    if (!program_) {
+      lay_out();
+      program_ = program_for(std::move(graph));
+    }
+    lower::Leaves memory;
+    take(memory, leaves);
     leaves.clear();  // a leaf that nobody else holds gives up its buffer
     return program_->run(std::move(memory), &failure);
   }
 
-  std::shared_ptr<const lower::Program> program_;
+  ProgramRef program_;
 };
 
 // One compiled call.
@@ -65,15 +76,17 @@ class CallTask final : public RegionTask {
   }
 
  private:
-  std::vector<Output> compute(std::exception_ptr &failure) override {
+  lower::Results compute(std::exception_ptr &failure) override {
     if (!program_) program_ = callable_->program_for(leaves);
-    std::vector<lower::Leaf> memory = callable_->leaves(leaves);
+    lower::Leaves memory;
+    take(memory, std::span(leaves).first(callable_->n_arguments()));
+    take(memory, callable_->constants());
     leaves.clear();
     return program_->run(std::move(memory), &failure);
   }
 
   Ref<Callable> callable_;
-  std::shared_ptr<const lower::Program> program_;
+  ProgramRef program_;
 };
 
 Ref<RegionTask> copy_region(const Walk &walk, std::span<const uint32_t> region) {
@@ -126,28 +139,51 @@ Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) 
 
 namespace {
 
-// Whether an input that only this node still needs could give its buffer to an output. Then the node must be claimed,
-// so that no other thread reads the buffer meanwhile.
+// An output of at most so many bytes is rather allocated than donated.
+constexpr int64_t small_output = 4096;
+
+// Whether an input that only this node still needs could give its buffer to a large output: then a task is worth it.
 bool could_donate(const lower::Program &program, std::span<const Value> inputs) noexcept {
-  for (const lower::Storage &storage : program.storages)
+  for (const lower::Storage &storage : program.storages) {
+    if (storage.bytes <= small_output) continue;
     for (uint32_t leaf : storage.donors)
-      if (leaf < inputs.size() && inputs[leaf].node->ref_count() <= 2) return true;  // the node's and the snapshot's
+      if (leaf < inputs.size() && inputs[leaf].node->ref_count() == 1) return true;
+  }
   return false;
+}
+
+bool all_done(std::span<const Value> values) noexcept {
+  for (const Value &value : values)
+    if (value.node->state() != NodeState::done) return false;
+  return true;
 }
 
 }  // namespace
 
-bool run_here(const Ref<Node> &node) {
-  if (node->op == OpCode::placeholder || node->op == OpCode::thread_key) return false;
-  const Node::Snapshot snapshot = node->snapshot();
-  if (snapshot.state != NodeState::lazy) return false;
-  for (const Value &input : snapshot.inputs)
-    if (input.node->state() != NodeState::done) return false;
-  auto *callable = node->op == OpCode::compiled_call ? static_cast<Callable *>(node->payload.get()) : nullptr;
-  const auto program = callable ? callable->program_for(snapshot.inputs) : program_for(*node, snapshot.inputs);
-  if (program->estimate_ns > here_ns || could_donate(*program, snapshot.inputs)) return false;
-  std::vector<Output> outputs = program->run(callable ? callable->leaves(snapshot.inputs) : leaves_of(snapshot.inputs));
-  return node->publish(outputs);
+bool run_here(Node &node) {
+  if (node.op == OpCode::placeholder || node.op == OpCode::thread_key) return false;
+  auto *callable = node.op == OpCode::compiled_call ? static_cast<Callable *>(node.payload.get()) : nullptr;
+  for (ProgramRef program;;) {
+    {
+      Node::Exclusive here(node);
+      if (!here.lazy() || !all_done(here.inputs())) return false;
+      std::span<const Value> inputs = here.inputs();
+      if (!program) program = callable ? callable->find_program(inputs) : find_program(node, inputs);
+      if (program) {
+        if (program->estimate_ns > here_ns || could_donate(*program, inputs)) return false;
+        lower::Leaves leaves;
+        borrow(leaves, callable ? inputs.first(callable->n_arguments()) : inputs);
+        if (callable) borrow(leaves, callable->constants());
+        lower::Results results = program->run(std::move(leaves));
+        here.finish(results);
+        return true;
+      }
+    }
+    // Lowering takes longer than the lock may be held.
+    const Node::Snapshot snapshot = node.snapshot();
+    if (snapshot.state != NodeState::lazy) return false;
+    program = callable ? callable->program_for(snapshot.inputs) : program_for(node, snapshot.inputs);
+  }
 }
 
 // What is being computed elsewhere; the region's own nodes have no event yet.
@@ -160,11 +196,7 @@ void RegionTask::add_leaf_events(const Walk &walk, std::span<const uint32_t> reg
     }
 }
 
-bool RegionTask::leaves_done() const noexcept {
-  for (const Value &leaf : leaves)
-    if (leaf.node->state() != NodeState::done) return false;
-  return true;
-}
+bool RegionTask::leaves_done() const noexcept { return all_done(leaves); }
 
 // A region that was waited for may have failed in a part that this one does not read.
 void RegionTask::check_leaves() const {
@@ -182,12 +214,12 @@ void RegionTask::check_leaves() const {
 void RegionTask::execute() {
   check_leaves();
   std::exception_ptr failure;
-  std::vector<Output> outputs = compute(failure);
+  lower::Results all = compute(failure);
   size_t at = 0;
   for (Ref<Node> &target : targets_) {
-    const std::span<Output> results(outputs.data() + at, target->n_outputs);
+    const std::span<Result> results(all.data() + at, target->n_outputs);
     at += target->n_outputs;
-    if (!std::all_of(results.begin(), results.end(), [](const Output &o) { return bool(o.buffer); })) continue;
+    if (!std::all_of(results.begin(), results.end(), [](const Result &r) { return bool(r.buffer); })) continue;
     target->finish(results);
     target = {};
   }

@@ -26,7 +26,7 @@ class RegionTask : public Task {
 
  protected:
   // The outputs of all targets; those that a failure took along have no buffer.
-  virtual std::vector<Output> compute(std::exception_ptr &failure) = 0;
+  virtual lower::Results compute(std::exception_ptr &failure) = 0;
   bool leaves_done() const noexcept;
 
  private:
@@ -37,9 +37,8 @@ class RegionTask : public Task {
   std::vector<Ref<Node>> targets_;
 };
 
-// Computes a single node whose inputs all have their values, if that takes next to no time: on this thread, without a
-// task, a claim or an event. Should another thread do the same meanwhile, both get the same value and the first one
-// stays. False: nothing was done, or somebody else is computing the node.
-bool run_here(const Ref<Node> &node);
+// Computes a single node whose inputs all have their values, if that takes next to no time: on this thread, under the
+// node's lock, without a task, a claim or an event. False: nothing was done.
+bool run_here(Node &node);
 
 }  // namespace mx::evaluation

@@ -13,22 +13,19 @@ namespace {
 // One run of a program: which memory its storages got.
 class Run {
  public:
-  Run(const Program &program, std::vector<Leaf> leaves)
-      : program_(program),
-        leaves_(std::move(leaves)),
-        bases_(program.storages.size()),
-        owned_(program.storages.size()) {
+  Run(const Program &program, Leaves &leaves)
+      : program_(program), leaves_(leaves), bases_(program.storages.size()), owned_(program.storages.size()) {
     if (program.arena_bytes) arena_ = allocate(static_cast<size_t>(program.arena_bytes));
     for (size_t i = 0; i < bases_.size(); i++) {
       const Storage &storage = program.storages[i];
       if (storage.kind == Storage::Kind::leaf)
-        bases_[i] = data(leaves_[storage.index].buffer) + leaves_[storage.index].offset;
-      if (storage.kind == Storage::Kind::temp && arena_) bases_[i] = data(arena_) + storage.offset;
+        bases_[i] = data(*leaves_[storage.index].buffer) + leaves_[storage.index].offset;
+      if (storage.kind == Storage::Kind::temp && arena_) bases_[i] = data(*arena_) + storage.offset;
     }
   }
 
   // A step that fails loses what it would have written, and with it all that is computed from that; the rest goes on.
-  std::vector<Output> operator()(std::exception_ptr &failure) {
+  Results operator()(std::exception_ptr &failure) {
     for (const Step &step : program_.steps) {
       check_cancel();
       if (!failure || !reads_lost(step)) {
@@ -42,23 +39,23 @@ class Run {
       } else {
         lose(step);
       }
-      for (uint32_t leaf : step.releases) leaves_[leaf].buffer = {};
+      for (uint32_t leaf : step.releases) leaves_[leaf].owned = {};
     }
-    std::vector<Output> outputs;
-    outputs.reserve(program_.outputs.size());
+    Results results;
+    results.reserve(program_.outputs.size());
     for (const Place &place : program_.outputs) {
-      outputs.push_back({place.spec, place.layout, {}});
+      results.push_back({place.layout, {}});
       if (is_lost(place.storage)) continue;
       base(place.storage);  // an output of zero bytes may have been written by no step
-      outputs.back().buffer = buffer(place.storage);
+      results.back().buffer = buffer(place.storage, &place == &program_.outputs.back());
       const Storage &storage = program_.storages[place.storage];
-      if (storage.kind == Storage::Kind::leaf) outputs.back().layout.offset += leaves_[storage.index].offset;
+      if (storage.kind == Storage::Kind::leaf) results.back().layout.offset += leaves_[storage.index].offset;
     }
-    return outputs;
+    return results;
   }
 
  private:
-  static char *data(const Ref<Buffer> &buffer) noexcept { return reinterpret_cast<char *>(buffer->data()); }
+  static char *data(const Buffer &buffer) noexcept { return reinterpret_cast<char *>(buffer.data()); }
 
   void run_step(const Step &step) {
     const profile::KernelSpan span(step.label);
@@ -103,9 +100,15 @@ class Run {
     for (uint32_t storage : step.written) lost_[storage] = true;
   }
 
-  Ref<Buffer> buffer(uint32_t storage) const noexcept {
+  // `last`: nobody else will ask for it.
+  Ref<Buffer> buffer(uint32_t storage, bool last) noexcept {
     const Storage &s = program_.storages[storage];
-    return s.kind == Storage::Kind::leaf ? leaves_[s.index].buffer : owned_[storage];
+    if (s.kind == Storage::Kind::leaf) return Ref<Buffer>::share(leaves_[s.index].buffer);
+    return last ? std::move(owned_[storage]) : owned_[storage];
+  }
+
+  static bool is_about(size_t size, size_t wanted) noexcept {
+    return size >= wanted && size - wanted <= static_cast<size_t>(most_donated_in_vain);
   }
 
   // The memory of a storage; owned ones come into being at the first step that asks, because only then are the buffers
@@ -115,15 +118,15 @@ class Run {
     const Storage &s = program_.storages[storage];
     if (s.kind != Storage::Kind::owned) return nullptr;
     for (uint32_t leaf : s.donors) {
-      const Ref<Buffer> &donor = leaves_[leaf].buffer;
+      const Ref<Buffer> &donor = leaves_[leaf].owned;
       if (!donor || donor->ref_count() != 1 || leaves_[leaf].offset != 0 || !donor->writable() || donor->pinned() ||
-          donor->size() != static_cast<size_t>(s.bytes))
+          !is_about(donor->size(), static_cast<size_t>(s.bytes)))
         continue;
       owned_[storage] = donor;
       break;
     }
     if (!owned_[storage]) owned_[storage] = allocate(static_cast<size_t>(s.bytes));
-    return bases_[storage] = data(owned_[storage]);
+    return bases_[storage] = data(*owned_[storage]);
   }
 
   void run_loop(const Step &step) {
@@ -156,23 +159,67 @@ class Run {
   }
 
   const Program &program_;
-  std::vector<Leaf> leaves_;
+  Leaves &leaves_;
   SmallVector<char *, 8> bases_;
   SmallVector<Ref<Buffer>, 8> owned_;
   Ref<Buffer> arena_;
   std::vector<bool> lost_;  // per storage; empty until something fails
 };
 
+constexpr size_t most_plain_storages = 8;
+
+// One loop between borrowed leaves and outputs, which is most of what small evaluations run.
+bool is_plain(const Program &program, const Leaves &leaves) noexcept {
+  if (program.steps.size() != 1 || program.steps[0].kind != Step::Kind::loop || program.arena_bytes ||
+      program.storages.size() > most_plain_storages)
+    return false;
+  for (const Leaf &leaf : leaves)
+    if (leaf.owned) return false;
+  return true;
+}
+
+Results run_plain(const Program &program, const Leaves &leaves) {
+  char *bases[most_plain_storages] = {};
+  Ref<Buffer> buffers[most_plain_storages];
+  for (size_t i = 0; i < program.storages.size(); i++) {
+    const Storage &storage = program.storages[i];
+    if (storage.kind == Storage::Kind::leaf) {
+      const Leaf &leaf = leaves[storage.index];
+      bases[i] = reinterpret_cast<char *>(leaf.buffer->data()) + leaf.offset;
+    } else if (storage.kind == Storage::Kind::owned) {
+      buffers[i] = allocate(static_cast<size_t>(storage.bytes));
+      bases[i] = reinterpret_cast<char *>(buffers[i]->data());
+    }
+  }
+  const Step &step = program.steps[0];
+  SmallVector<char *, 8> operands;
+  for (size_t k = 0; k < step.operand_storage.size(); k++)
+    operands.push_back(bases[step.operand_storage[k]] + step.operand_offset[k]);
+  check_cancel();
+  loop::run(*step.prepared, {operands.data(), operands.size()}, step.scalars);
+  Results results;
+  results.reserve(program.outputs.size());
+  for (const Place &place : program.outputs) {
+    Result &result = results.emplace_back(place.layout, buffers[place.storage]);
+    const Storage &storage = program.storages[place.storage];
+    if (storage.kind != Storage::Kind::leaf) continue;
+    result.buffer = Ref<Buffer>::share(leaves[storage.index].buffer);
+    result.layout.offset += leaves[storage.index].offset;
+  }
+  return results;
+}
+
 }  // namespace
 
-std::vector<Output> Program::run(std::vector<Leaf> leaves, std::exception_ptr *failure) const {
+Results Program::run(Leaves leaves, std::exception_ptr *failure) const {
+  if (!failure && is_plain(*this, leaves)) return run_plain(*this, leaves);
   std::exception_ptr first;
-  std::vector<Output> outputs = Run(*this, std::move(leaves))(first);
+  Results results = Run(*this, leaves)(first);
   if (failure)
     *failure = std::move(first);
   else if (first)
     std::rethrow_exception(first);
-  return outputs;
+  return results;
 }
 
 int64_t Program::peak_bytes() const noexcept {

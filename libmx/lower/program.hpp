@@ -12,6 +12,9 @@
 
 namespace mx::lower {
 
+// A buffer may become an output that is smaller by so many bytes: the abs of x[:-1] takes over x.
+constexpr int64_t most_donated_in_vain = 16 << 10;
+
 // Memory that values of a program lie in.
 struct Storage {
   enum class Kind : uint8_t {
@@ -76,9 +79,17 @@ constexpr uint32_t scratch_storage = UINT32_MAX;
 
 // A leaf at run time: lowering assumed that its elements start at the beginning of the buffer.
 struct Leaf {
-  Ref<Buffer> buffer;
-  int64_t offset = 0;
+  // The run gives the reference back as soon as it can; if it is the last one, the buffer may become an output.
+  Leaf(Ref<Buffer> owned, int64_t offset) noexcept
+      : owned(std::move(owned)), buffer(this->owned.get()), offset(offset) {}
+  // The caller keeps the buffer during the run.
+  Leaf(Buffer &borrowed, int64_t offset) noexcept : buffer(&borrowed), offset(offset) {}
+  Ref<Buffer> owned;
+  Buffer *buffer;
+  int64_t offset;
 };
+using Leaves = SmallVector<Leaf, 4>;
+using Results = SmallVector<Result, 1>;
 
 class Program {
  public:
@@ -88,11 +99,10 @@ class Program {
   int64_t arena_bytes = 0;
   int64_t estimate_ns = 0;  // on one thread
 
-  // Computes the outputs from the leaves. Takes over the references in `leaves`: a buffer nobody else holds may become
-  // an output. Throws what kernels throw, bad_alloc, CANCELLED. With `failure`, the first exception of a step goes
-  // there, and outputs that do not depend on it are there all the same; the others have no buffer. CANCELLED is always
-  // thrown.
-  std::vector<Output> run(std::vector<Leaf> leaves, std::exception_ptr *failure = nullptr) const;
+  // Computes the outputs from the leaves. Throws what kernels throw, bad_alloc, CANCELLED. With `failure`, the first
+  // exception of a step goes there, and outputs that do not depend on it are there all the same; the others have no
+  // buffer. CANCELLED is always thrown.
+  Results run(Leaves leaves, std::exception_ptr *failure = nullptr) const;
 
   // The most memory that a run holds beyond its leaves and the scratch memory of threads, in bytes.
   int64_t peak_bytes() const noexcept;

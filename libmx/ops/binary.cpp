@@ -10,27 +10,39 @@
 namespace mx::ops {
 namespace {
 
-Value binary(OpCode op, const Value &a, const Value &b, DType d, const StreamRef &s) {
-  return make(op, {}, {astype(a, d, s), astype(b, d, s)}, s);
+// Operands are moved along: a copy of a reference costs as much as all else that a builder does.
+Value binary(OpCode op, Value a, Value b, DType d, const StreamRef &s) {
+  ValueVector inputs;
+  inputs.push_back(astype(std::move(a), d, s));
+  inputs.push_back(astype(std::move(b), d, s));
+  return make(op, {}, std::move(inputs), s);
 }
 
 DType joint(const Value &a, const Value &b) { return promote(dtype_of(a), dtype_of(b)); }
 
 // In the joint dtype; on two bools `logic` does the same.
-Value arithmetic(OpCode op, OpCode logic, const Value &a, const Value &b, const StreamRef &s) {
+Value arithmetic(OpCode op, OpCode logic, Value a, Value b, const StreamRef &s) {
   const DType d = joint(a, b);
-  return binary(d == DType::bool_ ? logic : op, a, b, d, s);
+  return binary(d == DType::bool_ ? logic : op, std::move(a), std::move(b), d, s);
 }
 
-Value in_floats(OpCode op, const Value &a, const Value &b, const StreamRef &s) {
-  return binary(op, a, b, inexact(joint(a, b)), s);
+Value in_floats(OpCode op, Value a, Value b, const StreamRef &s) {
+  const DType d = inexact(joint(a, b));
+  return binary(op, std::move(a), std::move(b), d, s);
 }
 
-Value logic(OpCode op, const Value &a, const Value &b, const StreamRef &s) { return binary(op, a, b, DType::bool_, s); }
-
-Value shift(OpCode op, const Value &a, const Value &b, const StreamRef &s) {
+Value comparison(OpCode op, Value a, Value b, const StreamRef &s) {
   const DType d = joint(a, b);
-  return binary(op, a, b, d == DType::bool_ ? DType::uint8 : d, s);
+  return binary(op, std::move(a), std::move(b), d, s);
+}
+
+Value logic(OpCode op, Value a, Value b, const StreamRef &s) {
+  return binary(op, std::move(a), std::move(b), DType::bool_, s);
+}
+
+Value shift(OpCode op, Value a, Value b, const StreamRef &s) {
+  const DType d = joint(a, b);
+  return binary(op, std::move(a), std::move(b), d == DType::bool_ ? DType::uint8 : d, s);
 }
 
 }  // namespace
@@ -41,12 +53,12 @@ DType joint_dtype(Values values) {
   return d;
 }
 
-#define BINARY(name, body) \
-  Value name(const Value &a, const Value &b, const StreamRef &s) { return body; }
-#define ARITHMETIC(name, op) BINARY(name, arithmetic(OpCode::name, OpCode::op, a, b, s))
-#define IN_FLOATS(name) BINARY(name, in_floats(OpCode::name, a, b, s))
-#define COMPARISON(name) BINARY(name, binary(OpCode::name, a, b, joint(a, b), s))
-#define LOGIC(name) BINARY(name, logic(OpCode::name, a, b, s))
+#define BINARY(name, build, ...) \
+  Value name(Value a, Value b, const StreamRef &s) { return build(__VA_ARGS__, std::move(a), std::move(b), s); }
+#define ARITHMETIC(name, op) BINARY(name, arithmetic, OpCode::name, OpCode::op)
+#define IN_FLOATS(name) BINARY(name, in_floats, OpCode::name)
+#define COMPARISON(name) BINARY(name, comparison, OpCode::name)
+#define LOGIC(name) BINARY(name, logic, OpCode::name)
 
 ARITHMETIC(add, logical_or)
 ARITHMETIC(subtract, logical_xor)
@@ -72,24 +84,24 @@ COMPARISON(greater_equal)
 LOGIC(logical_and)
 LOGIC(logical_or)
 LOGIC(logical_xor)
-BINARY(left_shift, shift(OpCode::left_shift, a, b, s))
-BINARY(right_shift, shift(OpCode::right_shift, a, b, s))
+BINARY(left_shift, shift, OpCode::left_shift)
+BINARY(right_shift, shift, OpCode::right_shift)
 
-Value power(const Value &a, const Value &b, const StreamRef &s) {
+Value power(Value a, Value b, const StreamRef &s) {
   const DType d = joint(a, b);
   if (d == DType::bool_) return logical_or(a, logical_not(b, s), s);  // 0^0 is 1
-  return binary(OpCode::power, a, b, d, s);
+  return binary(OpCode::power, std::move(a), std::move(b), d, s);
 }
 
-Value remainder(const Value &a, const Value &b, const StreamRef &s) {
+Value remainder(Value a, Value b, const StreamRef &s) {
   const DType d = joint(a, b);
   if (d == DType::bool_) return astype(binary(OpCode::remainder, a, b, DType::uint8, s), d, s);
-  return binary(OpCode::remainder, a, b, d, s);
+  return binary(OpCode::remainder, std::move(a), std::move(b), d, s);
 }
 
-Value equal_nan(const Value &a, const Value &b, const StreamRef &s) {
+Value equal_nan(Value a, Value b, const StreamRef &s) {
   const DType d = joint(a, b);
-  return binary(is_inexact(d) ? OpCode::equal_nan : OpCode::equal, a, b, d, s);
+  return binary(is_inexact(d) ? OpCode::equal_nan : OpCode::equal, std::move(a), std::move(b), d, s);
 }
 
 Value array_equal(const Value &a, const Value &b, bool nan_too, const StreamRef &s) {

@@ -12,12 +12,12 @@ namespace mx::ops {
   X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(left_shift)               \
   X(right_shift)
 // clang-format on
-#define X(name) Value name(const Value &a, const Value &b, const StreamRef &s = {});
+#define X(name) Value name(Value a, Value b, const StreamRef &s = {});
 MX_BINARY(X)
 #undef X
 
 // Equal, and NaN equals NaN.
-Value equal_nan(const Value &a, const Value &b, const StreamRef &s = {});
+Value equal_nan(Value a, Value b, const StreamRef &s = {});
 Value array_equal(const Value &a, const Value &b, bool nan_too, const StreamRef &s = {});
 Value isclose(const Value &a, const Value &b, double rtol, double atol, bool nan_too, const StreamRef &s = {});
 Value allclose(const Value &a, const Value &b, double rtol, double atol, bool nan_too, const StreamRef &s = {});

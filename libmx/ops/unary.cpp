@@ -11,14 +11,23 @@
 namespace mx::ops {
 namespace {
 
-Value unary(OpCode op, const Value &a, const StreamRef &s) { return make(op, {}, {a}, s); }
+ValueVector only(Value a) {
+  ValueVector inputs;
+  inputs.push_back(std::move(a));
+  return inputs;
+}
 
-Value in_floats(OpCode op, const Value &a, const StreamRef &s) {
-  return unary(op, astype(a, inexact(dtype_of(a)), s), s);
+Value unary(OpCode op, Value a, const StreamRef &s) { return make(op, {}, only(std::move(a)), s); }
+
+Value in_floats(OpCode op, Value a, const StreamRef &s) {
+  const DType d = inexact(dtype_of(a));
+  return unary(op, astype(std::move(a), d, s), s);
 }
 
 // Ops that change nothing on integers and bool.
-Value rounding(OpCode op, const Value &a, const StreamRef &s) { return is_inexact(dtype_of(a)) ? unary(op, a, s) : a; }
+Value rounding(OpCode op, Value a, const StreamRef &s) {
+  return is_inexact(dtype_of(a)) ? unary(op, std::move(a), s) : a;
+}
 
 Value as_bool(const Value &a, const StreamRef &s) { return astype(a, DType::bool_, s); }
 
@@ -35,16 +44,16 @@ Value is_infinity(const Value &a, double infinity, const StreamRef &s) {
 
 }  // namespace
 
-Value astype(const Value &a, DType dtype, const StreamRef &s) {
+Value astype(Value a, DType dtype, const StreamRef &s) {
   if (dtype_of(a) == dtype) return a;
-  return make(OpCode::astype, Attrs().put(dtype), {a}, s);
+  return make(OpCode::astype, Attrs().put(dtype), only(std::move(a)), s);
 }
 
-Value copy(const Value &a, const StreamRef &s) { return unary(OpCode::copy, a, s); }
-Value stop_gradient(const Value &a, const StreamRef &s) { return unary(OpCode::stop_gradient, a, s); }
+Value copy(Value a, const StreamRef &s) { return unary(OpCode::copy, std::move(a), s); }
+Value stop_gradient(Value a, const StreamRef &s) { return unary(OpCode::stop_gradient, std::move(a), s); }
 
 #define IN_FLOATS(name) \
-  Value name(const Value &a, const StreamRef &s) { return in_floats(OpCode::name, a, s); }
+  Value name(Value a, const StreamRef &s) { return in_floats(OpCode::name, std::move(a), s); }
 IN_FLOATS(sqrt)
 IN_FLOATS(rsqrt)
 IN_FLOATS(reciprocal)
@@ -71,25 +80,27 @@ IN_FLOATS(erfinv)
 IN_FLOATS(sigmoid)
 #undef IN_FLOATS
 
-Value degrees(const Value &a, const StreamRef &s) { return scaled(a, 180 / M_PI, s); }
-Value radians(const Value &a, const StreamRef &s) { return scaled(a, M_PI / 180, s); }
+Value degrees(Value a, const StreamRef &s) { return scaled(a, 180 / M_PI, s); }
+Value radians(Value a, const StreamRef &s) { return scaled(a, M_PI / 180, s); }
 
-Value absolute(const Value &a, const StreamRef &s) {
+Value absolute(Value a, const StreamRef &s) {
   const char c = category(dtype_of(a));
-  return c == 'b' || c == 'u' ? a : unary(OpCode::absolute, a, s);
+  return c == 'b' || c == 'u' ? a : unary(OpCode::absolute, std::move(a), s);
 }
 
-Value sign(const Value &a, const StreamRef &s) { return dtype_of(a) == DType::bool_ ? a : unary(OpCode::sign, a, s); }
-
-Value negative(const Value &a, const StreamRef &s) { return unary(OpCode::negative, a, s); }
-
-Value square(const Value &a, const StreamRef &s) {
-  return dtype_of(a) == DType::bool_ ? a : unary(OpCode::square, a, s);
+Value sign(Value a, const StreamRef &s) {
+  return dtype_of(a) == DType::bool_ ? a : unary(OpCode::sign, std::move(a), s);
 }
 
-Value floor(const Value &a, const StreamRef &s) { return rounding(OpCode::floor, a, s); }
-Value ceil(const Value &a, const StreamRef &s) { return rounding(OpCode::ceil, a, s); }
-Value trunc(const Value &a, const StreamRef &s) { return rounding(OpCode::trunc, a, s); }
+Value negative(Value a, const StreamRef &s) { return unary(OpCode::negative, std::move(a), s); }
+
+Value square(Value a, const StreamRef &s) {
+  return dtype_of(a) == DType::bool_ ? a : unary(OpCode::square, std::move(a), s);
+}
+
+Value floor(Value a, const StreamRef &s) { return rounding(OpCode::floor, a, s); }
+Value ceil(Value a, const StreamRef &s) { return rounding(OpCode::ceil, a, s); }
+Value trunc(Value a, const StreamRef &s) { return rounding(OpCode::trunc, a, s); }
 
 Value round(const Value &a, int64_t decimals, const StreamRef &s) {
   const DType d = dtype_of(a);
@@ -102,22 +113,22 @@ Value round(const Value &a, int64_t decimals, const StreamRef &s) {
   return astype(decimals > 0 ? divide(whole, power, s) : multiply(whole, power, s), d, s);
 }
 
-Value isnan(const Value &a, const StreamRef &s) {
+Value isnan(Value a, const StreamRef &s) {
   if (is_complex(dtype_of(a))) return logical_or(isnan(real(a, s), s), isnan(imag(a, s), s), s);
   return is_floating(dtype_of(a)) ? unary(OpCode::isnan, a, s) : zeros_like(a, DType::bool_, s);
 }
 
-Value isinf(const Value &a, const StreamRef &s) {
+Value isinf(Value a, const StreamRef &s) {
   if (is_complex(dtype_of(a))) return logical_or(isinf(real(a, s), s), isinf(imag(a, s), s), s);
   return is_floating(dtype_of(a)) ? unary(OpCode::isinf, a, s) : zeros_like(a, DType::bool_, s);
 }
 
-Value isfinite(const Value &a, const StreamRef &s) {
+Value isfinite(Value a, const StreamRef &s) {
   if (is_complex(dtype_of(a))) return logical_and(isfinite(real(a, s), s), isfinite(imag(a, s), s), s);
   return is_floating(dtype_of(a)) ? unary(OpCode::isfinite, a, s) : ones_like(a, DType::bool_, s);
 }
 
-Value signbit(const Value &a, const StreamRef &s) {
+Value signbit(Value a, const StreamRef &s) {
   const DType d = dtype_of(a);
   if (is_complex(d)) bad_dtype("signbit", d, "real numbers");
   if (category(d) == 'b' || category(d) == 'u') return zeros_like(a, DType::bool_, s);
@@ -125,24 +136,22 @@ Value signbit(const Value &a, const StreamRef &s) {
   return less(sign, scalar(0, d), s);
 }
 
-Value isposinf(const Value &a, const StreamRef &s) { return is_infinity(a, INFINITY, s); }
-Value isneginf(const Value &a, const StreamRef &s) { return is_infinity(a, -INFINITY, s); }
+Value isposinf(Value a, const StreamRef &s) { return is_infinity(a, INFINITY, s); }
+Value isneginf(Value a, const StreamRef &s) { return is_infinity(a, -INFINITY, s); }
 
-Value conjugate(const Value &a, const StreamRef &s) {
-  return is_complex(dtype_of(a)) ? unary(OpCode::conjugate, a, s) : a;
-}
-Value real(const Value &a, const StreamRef &s) { return is_complex(dtype_of(a)) ? unary(OpCode::real, a, s) : a; }
-Value imag(const Value &a, const StreamRef &s) {
+Value conjugate(Value a, const StreamRef &s) { return is_complex(dtype_of(a)) ? unary(OpCode::conjugate, a, s) : a; }
+Value real(Value a, const StreamRef &s) { return is_complex(dtype_of(a)) ? unary(OpCode::real, a, s) : a; }
+Value imag(Value a, const StreamRef &s) {
   return is_complex(dtype_of(a)) ? unary(OpCode::imag, a, s) : zeros_like(a, dtype_of(a), s);
 }
 
-Value logical_not(const Value &a, const StreamRef &s) { return unary(OpCode::logical_not, as_bool(a, s), s); }
+Value logical_not(Value a, const StreamRef &s) { return unary(OpCode::logical_not, as_bool(a, s), s); }
 
-Value bitwise_invert(const Value &a, const StreamRef &s) {
+Value bitwise_invert(Value a, const StreamRef &s) {
   return unary(dtype_of(a) == DType::bool_ ? OpCode::logical_not : OpCode::bitwise_invert, a, s);
 }
 
-Value to_fp8(const Value &a, const StreamRef &s) { return unary(OpCode::to_fp8, a, s); }
+Value to_fp8(Value a, const StreamRef &s) { return unary(OpCode::to_fp8, std::move(a), s); }
 Value from_fp8(const Value &a, DType dtype, const StreamRef &s) {
   return make(OpCode::from_fp8, Attrs().put(dtype), {a}, s);
 }

@@ -5,8 +5,8 @@
 namespace mx::ops {
 
 // The value itself if it has the dtype already.
-Value astype(const Value &a, DType dtype, const StreamRef &s = {});
-Value copy(const Value &a, const StreamRef &s = {});
+Value astype(Value a, DType dtype, const StreamRef &s = {});
+Value copy(Value a, const StreamRef &s = {});
 
 // clang-format off
 #define MX_UNARY(X)                                                                                                   \
@@ -16,7 +16,7 @@ Value copy(const Value &a, const StreamRef &s = {});
   X(degrees) X(radians) X(erf) X(erfinv) X(sigmoid) X(floor) X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite)           \
   X(signbit) X(isposinf) X(isneginf) X(conjugate) X(real) X(imag) X(logical_not) X(bitwise_invert) X(stop_gradient) X(to_fp8)
 // clang-format on
-#define X(name) Value name(const Value &a, const StreamRef &s = {});
+#define X(name) Value name(Value a, const StreamRef &s = {});
 MX_UNARY(X)
 #undef X
 

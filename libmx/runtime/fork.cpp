@@ -16,13 +16,15 @@
 #include "runtime/thread.hpp"
 
 namespace mx {
+
+constinit std::atomic<uint32_t> process_generation{1};
+
 namespace {
 
 constexpr uint32_t prepare_ms = 50;
 
 constinit std::atomic<std::atomic<uint32_t> *> mark{nullptr};  // in the wiped page: 1 in the process that set it
 constinit std::atomic<int> marked_process{0};                  // where there is no such page
-constinit std::atomic<uint32_t> first{1};
 constinit std::atomic<bool> dirty{false};
 constinit std::atomic<bool> lost_tasks{false};
 thread_local constinit bool all_locked = false;  // by this thread, between prepare and its counterparts
@@ -43,7 +45,7 @@ void become_child(bool clean) noexcept {
     dirty.store(true, std::memory_order_relaxed);
     state = State::closed;
   }
-  first.store(generation, std::memory_order_release);
+  process_generation.store(generation, std::memory_order_release);
   lost_tasks.store(clean, std::memory_order_relaxed);
   set_epoch({state, generation});
   Scheduler::after_fork(generation);
@@ -94,8 +96,6 @@ void fail_dirty() {
        "this process was forked while its parent was in the middle of something: it can free and read, nothing else. "
        "Start processes with the spawn or forkserver method");
 }
-
-uint32_t first_generation() noexcept { return first.load(std::memory_order_acquire); }
 
 void drop_lost_tasks() noexcept {
   if (!lost_tasks.exchange(false, std::memory_order_acq_rel)) return;

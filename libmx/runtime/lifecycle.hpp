@@ -2,6 +2,7 @@
 // and generation; the deciding check is made under a stream's queue lock at submission (stream.hpp). A forked child is
 // UNINIT(g + 1) until its first use.
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 #include "mx/runtime.h"
@@ -53,7 +54,8 @@ void notice_fork() noexcept;
 bool forked_dirty() noexcept;
 [[noreturn]] void fail_dirty();
 // The generation this process began with: what is older is its parent's.
-uint32_t first_generation() noexcept;
+extern constinit std::atomic<uint32_t> process_generation;  // fork.cpp
+inline uint32_t first_generation() noexcept { return process_generation.load(std::memory_order_acquire); }
 // Drops the tasks that the parent had queued, once, outside of the fork handler.
 void drop_lost_tasks() noexcept;
 // Called when a task has ended while the runtime drains.

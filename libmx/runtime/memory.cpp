@@ -1,6 +1,7 @@
 // The buffer pool. Sizes are rounded up to classes, eight per power of two; each class keeps a list of free buffers
-// that still own their memory, so the common allocation is one lock, one pop and three counters. When the cache limit
-// is reached, the class that was unused for longest gives way. Blocks above 4 MiB come from mmap with huge pages.
+// that still own their memory, and small classes one spare beside it that is exchanged without a lock, so the common
+// small allocation is two atomic operations. When the cache limit is reached, the class that was unused for longest
+// gives way. Blocks above 4 MiB come from mmap with huge pages.
 #include "runtime/memory.hpp"
 
 #include <sys/mman.h>
@@ -48,19 +49,27 @@ size_t capacity_of(uint32_t size_class) noexcept {
   return (size_t{9} + step) << (log - 3);
 }
 
+// Small classes have spares; all of these together are less than a limit that leaves room for them must be.
+constexpr uint32_t n_spares = 8 + 8 * 3;
+constexpr size_t most_spare_bytes = size_t{64} << 10;
+constexpr size_t spares_from = size_t{1} << 20;  // with a smaller cache limit there are none
+
 struct FreeList {
-  Buffer *head = nullptr;  // guarded by the lock of the class
-  std::atomic<uint32_t> count{0};
+  Buffer *head = nullptr;          // guarded by the lock of the class
+  std::atomic<uint32_t> count{0};  // of the list; changes under the lock
+  std::atomic<Buffer *> spare{nullptr};
   std::atomic<uint64_t> last_used{0};  // a time that goes up with every miss
 };
 
 constinit FreeList classes[n_classes];
 constinit FreeList records;  // of borrowed buffers: no memory
-constinit std::atomic<size_t> active{0}, peak{0}, cached{0}, slack{0};
+constinit std::atomic<size_t> active{0}, peak{0};
+constinit std::atomic<size_t> listed{0};             // bytes of the buffers in lists
+constinit std::atomic<size_t> made{0};               // bytes of all buffers of the pool, in use or not
 constinit std::atomic<size_t> limit{SIZE_MAX};       // SIZE_MAX: not set
 constinit std::atomic<size_t> kept_limit{SIZE_MAX};  // SIZE_MAX: not set
 constinit std::atomic<uint64_t> ticks{0};
-constinit std::atomic<uint64_t> allocations{0}, failing{0};
+constinit std::atomic<uint64_t> allocations{0}, failing{0};  // see fail_allocation_after
 
 constexpr uint32_t max_records = 1024;  // kept for reuse
 
@@ -99,6 +108,13 @@ void give_to_system(std::byte *data, size_t capacity) noexcept {
     std::free(data);
 }
 
+size_t cached_bytes() noexcept {
+  size_t bytes = listed.load(std::memory_order_relaxed);
+  for (uint32_t c = 0; c < n_spares; c++)
+    if (classes[c].spare.load(std::memory_order_relaxed)) bytes += capacity_of(c);
+  return bytes;
+}
+
 void raise_peak(size_t now) noexcept {
   size_t before = peak.load(std::memory_order_relaxed);
   while (now > before && !peak.compare_exchange_weak(before, now, std::memory_order_relaxed)) {
@@ -109,11 +125,12 @@ void raise_peak(size_t now) noexcept {
 
 struct Memory {
   static Buffer *pop(FreeList &list) noexcept {
+    if (list.count.load(std::memory_order_relaxed) == 0) return nullptr;
     const std::lock_guard guard(lock_of(list));
     Buffer *buffer = list.head;
     if (!buffer) return nullptr;
     list.head = buffer->next_;
-    list.count.fetch_sub(1, std::memory_order_relaxed);
+    list.count.store(list.count.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     return buffer;
   }
 
@@ -121,29 +138,36 @@ struct Memory {
     const std::lock_guard guard(lock_of(list));
     buffer->next_ = list.head;
     list.head = buffer;
-    list.count.fetch_add(1, std::memory_order_relaxed);
+    list.count.store(list.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  // A free buffer of a class, its spare or from its list.
+  static Buffer *take(FreeList &list) noexcept {
+    if (list.spare.load(std::memory_order_relaxed))
+      if (Buffer *buffer = list.spare.exchange(nullptr, std::memory_order_acquire)) return buffer;
+    Buffer *buffer = pop(list);
+    if (buffer) listed.fetch_sub(buffer->capacity_, std::memory_order_relaxed);
+    return buffer;
   }
 
   static void discard(Buffer *buffer) noexcept {
-    if (buffer->capacity_) give_to_system(buffer->data_, buffer->capacity_);
+    made.fetch_sub(buffer->capacity_, std::memory_order_relaxed);
+    give_to_system(buffer->data_, buffer->capacity_);
     delete buffer;
   }
 
   // Frees cached blocks, those of the classes that were unused for longest first, until the cache holds at most
   // `bytes`.
   static void trim(size_t bytes) noexcept {
-    while (cached.load(std::memory_order_relaxed) > bytes) {
+    constexpr auto relaxed = std::memory_order_relaxed;
+    while (cached_bytes() > bytes) {
       FreeList *oldest = nullptr;
       for (FreeList &list : classes)
-        if (list.count.load(std::memory_order_relaxed) != 0 &&
-            (!oldest ||
-             list.last_used.load(std::memory_order_relaxed) < oldest->last_used.load(std::memory_order_relaxed)))
+        if ((list.count.load(relaxed) != 0 || list.spare.load(relaxed)) &&
+            (!oldest || list.last_used.load(relaxed) < oldest->last_used.load(relaxed)))
           oldest = &list;
       if (!oldest) return;  // what is missing is on its way in or out
-      if (Buffer *buffer = pop(*oldest)) {
-        cached.fetch_sub(buffer->capacity_, std::memory_order_relaxed);
-        discard(buffer);
-      }
+      if (Buffer *buffer = take(*oldest)) discard(buffer);
     }
   }
 
@@ -159,14 +183,14 @@ struct Memory {
       throw std::bad_alloc();
     }
     buffer->capacity_ = capacity;
+    made.fetch_add(capacity, std::memory_order_relaxed);
     return buffer;
   }
 
   static Buffer *find_or_make(FreeList &list, size_t capacity) {
-    if (Buffer *buffer = pop(list)) {
-      cached.fetch_sub(capacity, std::memory_order_relaxed);
+    if (Buffer *buffer = take(list)) {
       MX_UNPOISON(buffer->data_, capacity);
-      buffer->retain();  // from 0: it lives again
+      buffer->revive();
       return buffer;
     }
     list.last_used.store(ticks.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -174,7 +198,7 @@ struct Memory {
     const size_t top = memory_limit(), used = active.load(std::memory_order_relaxed) + capacity;
     if (used > top)
       trim(0);
-    else if (cached.load(std::memory_order_relaxed) > top - used)
+    else if (cached_bytes() > top - used)
       trim(top - used);
     return make(capacity);
   }
@@ -197,7 +221,6 @@ struct Memory {
       profile::record(profile::Kind::allocation, "allocate", begin, static_cast<int64_t>(bytes),
                       static_cast<int64_t>(now));
     buffer->size_ = bytes;
-    slack.fetch_add(buffer->capacity_ - bytes, std::memory_order_relaxed);
     return Ref<Buffer>(buffer);
   }
 
@@ -205,7 +228,7 @@ struct Memory {
     count_allocation();
     Buffer *buffer = pop(records);
     if (buffer)
-      buffer->retain();
+      buffer->revive();
     else
       buffer = new Buffer;
     buffer->data_ = static_cast<std::byte *>(data);
@@ -240,13 +263,17 @@ struct Memory {
     if (profile::on()) [[unlikely]]
       profile::record(profile::Kind::release, "release", profile::begin(), static_cast<int64_t>(buffer->size_),
                       static_cast<int64_t>(before - buffer->size_));
-    slack.fetch_sub(capacity - buffer->size_, std::memory_order_relaxed);
     const size_t kept = cache_limit();
     if (capacity > kept) return discard(buffer);
     MX_POISON(buffer->data_, capacity);
-    cached.fetch_add(capacity, std::memory_order_relaxed);
-    push(classes[class_of(capacity)], buffer);
-    if (cached.load(std::memory_order_relaxed) > kept) trim(kept);
+    FreeList &list = classes[class_of(capacity)];
+    if (kept >= spares_from && &list < classes + n_spares) {
+      buffer = list.spare.exchange(buffer, std::memory_order_acq_rel);
+      if (!buffer) return;
+    }
+    listed.fetch_add(capacity, std::memory_order_relaxed);
+    push(list, buffer);
+    if (listed.load(std::memory_order_relaxed) + most_spare_bytes > kept) trim(kept);
   }
 };
 
@@ -285,7 +312,8 @@ void recycle_record(Buffer *record) noexcept { Memory::recycle(record); }
 
 MemoryCounters memory_counters() noexcept {
   constexpr auto relaxed = std::memory_order_relaxed;
-  return {active.load(relaxed), peak.load(relaxed), cached.load(relaxed), slack.load(relaxed)};
+  const size_t in_use = active.load(relaxed), cache = cached_bytes(), all = made.load(relaxed);
+  return {in_use, peak.load(relaxed), cache, all > in_use + cache ? all - in_use - cache : 0};
 }
 
 void reset_peak_memory() noexcept { peak.store(0, std::memory_order_relaxed); }
@@ -322,12 +350,15 @@ size_t set_cache_limit(size_t bytes) noexcept {
 
 void clear_cache() noexcept { Memory::trim(0); }
 
+std::atomic<bool> counting_allocations{false};
+
 uint64_t fail_allocation_after(uint64_t n) noexcept {
+  counting_allocations.store(true, std::memory_order_relaxed);
   failing.store(n, std::memory_order_relaxed);
   return allocations.exchange(0, std::memory_order_relaxed);
 }
 
-void count_allocation() {
+void count_one_allocation() {
   allocations.fetch_add(1, std::memory_order_relaxed);
   uint64_t left = failing.load(std::memory_order_relaxed);
   while (left != 0 && !failing.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {

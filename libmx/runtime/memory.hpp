@@ -60,10 +60,15 @@ size_t cache_limit() noexcept;                   // at first a quarter of the ma
 void clear_cache() noexcept;
 
 // Tests: the N-th allocation from now on fails, once (0 = off). Counts buffers and nodes (see mx_test_fail_allocation).
-// Returns how many were counted since the last call.
+// Returns how many were counted since the last call; the first one begins to count.
 uint64_t fail_allocation_after(uint64_t n) noexcept;
+extern std::atomic<bool> counting_allocations;
+void count_one_allocation();
 // Throws bad_alloc when the countdown hits; called by everything that allocates on behalf of the user.
-void count_allocation();
+inline void count_allocation() {
+  if (counting_allocations.load(std::memory_order_relaxed)) [[unlikely]]
+    count_one_allocation();
+}
 
 // Puts the record of a borrowed buffer that nobody refers to any more back (client.cpp).
 void recycle_record(Buffer *record) noexcept;

@@ -7,6 +7,7 @@
 #include "compile/function.hpp"
 #include "eval/eval.hpp"
 #include "ops/binary.hpp"
+#include "ops/index.hpp"
 #include "ops/linalg.hpp"
 #include "ops/reduce.hpp"
 #include "ops/unary.hpp"
@@ -139,6 +140,76 @@ static void test_many_threads_one_graph() {
   }
 }
 
+// So is one that is a little too large, which it is where the end of an array is cut off.
+static void test_a_larger_buffer_is_overwritten() {
+  constexpr int64_t n = 20'000;
+  Value x = vector(std::vector<float>(n, -2));
+  const std::byte *memory = x.node->output().buffer->data();
+  Value y = mx::ops::absolute(x);
+  for (int64_t i = 1; i < 4; i++) y = mx::ops::absolute(mx::ops::slice(y, Dims{0}, Dims{n - i}, Dims{1}));
+  x = {};
+  mx::eval(y);
+  CHECK(y.node->output().buffer->data() == memory);
+  CHECK(values(y) == std::vector<float>(n - 3, 2));
+  Value first = mx::ops::slice(y, Dims{0}, Dims{10}, Dims{1});  // far too small
+  y = {};
+  const Value sum = mx::ops::add(first, first);
+  first = {};
+  mx::eval(sum);
+  CHECK(sum.node->output().buffer->data() != memory && values(sum) == std::vector<float>(10, 4));
+}
+
+// Short work of a single node is done under its lock: once, whoever asks.
+static void test_many_threads_one_node() {
+  const Value x = vector({1, 2});
+  for (int round = 0; round < 200; round++) {
+    const Value y = mx::ops::add(x, x);
+    const std::byte *seen[4];
+    std::vector<std::thread> threads;
+    for (auto &at : seen)
+      threads.emplace_back([&] {
+        mx::eval(y);
+        at = y.node->output().buffer->data();
+      });
+    for (std::thread &thread : threads) thread.join();
+    for (const std::byte *at : seen) CHECK(at == seen[0]);
+    CHECK(values(y) == (std::vector<float>{2, 4}) && x.node->ref_count() == 1);
+  }
+}
+
+// Programs of graphs with more nodes than are lowered at once are found again by structure.
+static void test_long_chains_again() {
+  for (float start : {1.0f, 2.0f}) {
+    const Value x = vector({start, 0});
+    Value y = x;
+    for (int i = 0; i < 600; i++) y = mx::ops::add(y, x);
+    mx::eval(y);
+    CHECK(values(y) == (std::vector<float>{601 * start, 0}));
+  }
+}
+
+// Dropping a large graph takes a bounded time; what waits goes with the next drops or when it is asked for.
+static void test_large_graphs_are_freed_in_parts() {
+  mx::bury_waiting_nodes();
+  const size_t before = mx::memory_counters().active;
+  const auto chain = [](int n) {
+    Value y = vector({1, 2});
+    for (int i = 0; i < n; i++) y = mx::ops::negative(y);
+    return y;
+  };
+  Value large = chain(10'000), other = chain(10'000), small = chain(10);
+  large = {};
+  CHECK(mx::memory_counters().active == before + 24);  // the leaf at its end is still there
+  other = {};
+  CHECK(mx::memory_counters().active == before + 24);
+  mx::bury_waiting_nodes();
+  CHECK(mx::memory_counters().active == before + 8);
+  large = chain(8'000);
+  large = {};
+  small = {};  // takes along as much as it may
+  CHECK(mx::memory_counters().active == before);
+}
+
 int main() {
   mx::require_running();
   test_values_alive_outside_are_kept();
@@ -146,6 +217,10 @@ int main() {
   test_streams_of_one_graph();
   test_a_buffer_nobody_needs_is_overwritten();
   test_failures_stay_with_what_depends_on_them();
+  test_a_larger_buffer_is_overwritten();
   test_many_threads_one_graph();
+  test_many_threads_one_node();
+  test_long_chains_again();
+  test_large_graphs_are_freed_in_parts();
   return 0;
 }

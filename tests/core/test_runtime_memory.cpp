@@ -32,6 +32,32 @@ static void counters() {
   CHECK(memory_counters().cache == 0);
 }
 
+// Small classes keep one buffer outside their list: it counts as cached and goes with the rest.
+static void spares() {
+  clear_cache();
+  const size_t active = memory_counters().active;
+  std::byte *first;
+  {
+    const Ref<Buffer> a = allocate(100), b = allocate(100);
+    first = a->data();
+  }
+  CHECK(memory_counters().active == active && memory_counters().cache == 2 * 128);
+  {
+    const Ref<Buffer> a = allocate(128), b = allocate(65);
+    CHECK(a->data() == first || b->data() == first);
+    CHECK(memory_counters().cache == 0 && a->ref_count() == 1 && b->size() == 65);
+  }
+  clear_cache();
+  CHECK(memory_counters().cache == 0);
+  const size_t limit = set_cache_limit(200);
+  {
+    const Ref<Buffer> a = allocate(100), b = allocate(100);
+  }
+  CHECK(memory_counters().cache == 128);
+  set_cache_limit(limit);
+  clear_cache();
+}
+
 static void sizes() {
   // Rounding adds an eighth at most, and every size gets a block that holds it.
   for (size_t bytes = 1; bytes < size_t{1} << 26; bytes = bytes * 9 / 8 + 1)
@@ -161,6 +187,7 @@ static void failing() {
 
 int main() {
   counters();
+  spares();
   sizes();
   reuse();
   limits();

@@ -7,7 +7,7 @@
 namespace {
 
 struct Thing : mx::Object {
-  static constexpr mx::Tag tag = mx::Tag::array;
+  static constexpr mx::Tag tag = mx::Tag::pin;
   Thing() { alive++; }
   ~Thing() override { alive--; }
   static inline int alive = 0;

@@ -73,11 +73,11 @@ def check_parser(folder: Path) -> None:
 def check_capi(folder: Path) -> None:
     declarations, shims = generate("gen_capi.py", HEADER, folder, 2)
     for line in (
-        "Ref<Array> add(Array &a, Stream *s);",
-        "Ref<Array> sum(const int64_t *axes, size_t n_axes, mx_mode mode);",
-        "void qr(Ref<Array> *q_out, Ref<Array> *r_out, bool *full_out, Array &a);",
-        "SmallVector<Ref<Array>, 4> split(std::span<Array *const> xs);",
-        "Ref<Array> compile(mx_fn fn, void *payload, void (*destroy)(void *));",
+        "Value add(Value a, Stream *s);",
+        "Value sum(const int64_t *axes, size_t n_axes, mx_mode mode);",
+        "void qr(Value *q_out, Value *r_out, bool *full_out, Value a);",
+        "ValueVector split(ValueVector xs);",
+        "Value compile(mx_fn fn, void *payload, void (*destroy)(void *));",
         "uint32_t version() noexcept;",
     ):
         assert line in declarations, line
