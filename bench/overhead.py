@@ -5,6 +5,7 @@ usage: overhead.py [SECONDS]"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -49,12 +50,8 @@ mx.eval(a, b, s, m, f(a))
 
 def measure(name: str, seconds: float) -> dict[str, tuple[float, float]]:
     """Of each call the seconds alone and beside the busy thread."""
-    if name == "mlx":
-        import mlx.core as mx
-
-        mx.set_default_device(mx.cpu)
-    else:
-        import pymx as mx
+    mx = importlib.import_module("mlx.core" if name == "mlx" else "pymx")
+    mx.set_default_device(mx.cpu)
     scope: dict[str, Any] = {"mx": mx}
     exec(_SETUP, scope)
     calls = {call: eval(f"lambda: {call}", scope) for call in CALLS}

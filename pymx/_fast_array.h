@@ -7,12 +7,17 @@ typedef struct {
 } ArrayObject;
 
 /* What belongs to an interpreter, in the list that its builtins get. */
-enum { HELD_ARRAY_CLASS, HELD_DTYPES, HELD_LONG_EVAL, N_HELD };
+enum { HELD_ARRAY_CLASS, HELD_LONG_EVAL, N_HELD };
 
 /* One for the process: interpreters share it, each derives its own class array from it. */
 static PyTypeObject *array_base = NULL;
 
-static inline int is_array(PyObject *o) { return PyObject_TypeCheck(o, array_base); }
+/* The class array of the first interpreter, what nearly every array is, told by one comparison; and its dtypes. Never
+ * freed. */
+static PyTypeObject *array_usual = NULL;
+static PyObject *dtypes_usual = NULL;
+
+static inline int is_array(PyObject *o) { return Py_TYPE(o) == array_usual || PyObject_TypeCheck(o, array_base); }
 
 static inline mx_array handle_of(PyObject *o) { return ((ArrayObject *)o)->handle; }
 
@@ -28,11 +33,12 @@ static PyObject *make_array(PyTypeObject *type, mx_array x) {
 /* The class array that an instance's type is or derives from: the class right below array_base. */
 static PyTypeObject *array_class_of(PyObject *o) {
   PyTypeObject *type = Py_TYPE(o);
-  for (;;) {
+  while (type != array_usual) {
     PyTypeObject *base = (PyTypeObject *)PyType_GetSlot(type, Py_tp_base);
-    if (base == array_base || !base) return type;
+    if (base == array_base || !base) break;
     type = base;
   }
+  return type;
 }
 
 static int to_mx_array(PyObject *o, mx_array *out) {
@@ -61,6 +67,45 @@ static PyObject *array_adopt(PyObject *self, PyObject *other) {
   ((ArrayObject *)other)->handle = 0;
   mx_array_free(old);
   return Py_NewRef(Py_None);
+}
+
+/* _set_number(x): takes over a new 0-d array of a bool, an int of 32 bits, a float or a complex, in the dtype that
+ * these have. False: it is none of these. */
+static PyObject *array_set_number(PyObject *self, PyObject *x) {
+  mx_scalar value;
+  if (scalar_of(x, &value) <= 0) {
+    PyErr_Clear();
+    return Py_NewRef(Py_False);
+  }
+  static const mx_dtype natural[] = {[MX_SCALAR_BOOL] = MX_BOOL,
+                                     [MX_SCALAR_INT] = MX_INT32,
+                                     [MX_SCALAR_FLOAT] = MX_FLOAT32,
+                                     [MX_SCALAR_COMPLEX] = MX_COMPLEX64};
+  if (value.kind == MX_SCALAR_UINT || (value.kind == MX_SCALAR_INT && value.i != (int32_t)value.i))
+    return Py_NewRef(Py_False);
+  mx_array made;
+  const mx_status status = mx_array_scalar(&made, value, natural[value.kind]);
+  if (status) return raise_status(status);
+  const mx_array old = handle_of(self);
+  ((ArrayObject *)self)->handle = made;
+  if (old) mx_array_free(old);
+  return Py_NewRef(Py_True);
+}
+
+/* item(): waits in Python when the value is not there and takes long. */
+static PyObject *array_item(PyObject *self, PyObject *unused) {
+  const mx_array handle = handle_of(self);
+  bool done;
+  mx_status status = mx_array_is_ready(&done, handle);
+  if (!status && !done) status = mx_eval_inline(&done, &handle, 1);
+  if (!status && !done) {
+    PyObject *waited = PyObject_CallMethod(self, "_wait", NULL);
+    if (!waited) return NULL;
+    Py_DECREF(waited);
+  }
+  mx_scalar value;
+  if (!status) status = mx_array_item(&value, handle_of(self));
+  return status ? raise_status(status) : from_mx_scalar(value);
 }
 
 /* ---- operators */
@@ -230,6 +275,18 @@ static PyObject *get_size(PyObject *self, void *closure) {
   return status ? raise_status(status) : PyLong_FromSize_t(n);
 }
 
+static PyObject *get_dtype(PyObject *self, void *closure) {
+  mx_dtype dtype;
+  const mx_status status = mx_array_dtype(&dtype, handle_of(self));
+  if (status) return raise_status(status);
+  PyTypeObject *cls = array_class_of(self);
+  if (cls == array_usual) return Py_XNewRef(PyTuple_GetItem(dtypes_usual, (Py_ssize_t)dtype));
+  PyObject *dtypes = PyObject_GetAttrString((PyObject *)cls, "_dtypes");
+  PyObject *found = dtypes ? Py_XNewRef(PyTuple_GetItem(dtypes, (Py_ssize_t)dtype)) : NULL;
+  Py_XDECREF(dtypes);
+  return found;
+}
+
 /* The number of the dtype. */
 static PyObject *get_dtype_code(PyObject *self, void *closure) {
   mx_dtype dtype;
@@ -314,11 +371,17 @@ static PyObject *array_subscript(PyObject *self, PyObject *source);
 static int array_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
 
 static PyObject *make_array_base(void) {
-  static PyMethodDef methods[] = {{"_adopt", array_adopt, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+  static PyMethodDef methods[] = {
+      {"_adopt", array_adopt, METH_O, NULL},
+      {"_set_number", array_set_number, METH_O, NULL},
+      {"item", array_item, METH_NOARGS,
+       "item($self, /)\n--\n\nThe only element as a number of Python. ValueError unless there is exactly one."},
+      {NULL, NULL, 0, NULL}};
   static PyGetSetDef getters[] = {{"_h", get_handle, NULL, NULL, NULL},
                                   {"shape", get_shape, NULL, "The sizes of the axes, a tuple.", NULL},
                                   {"ndim", get_ndim, NULL, "The number of axes.", NULL},
                                   {"size", get_size, NULL, "The number of elements.", NULL},
+                                  {"dtype", get_dtype, NULL, "The element type.", NULL},
                                   {"_dtype_code", get_dtype_code, NULL, NULL, NULL},
                                   {NULL, NULL, NULL, NULL, NULL}};
 #define SLOTS(name, fn, what) \

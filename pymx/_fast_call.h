@@ -27,18 +27,6 @@ static const char eval_doc[] =
     "Computes all arrays in the trees and waits for them. Leaves that are no arrays are ignored. Raises the first\n"
     "failure among them.";
 
-/* item_now(x): the only element if it is there or short work, else NotImplemented. */
-static PyObject *py_item_now(PyObject *module, PyObject *x) {
-  mx_scalar value;
-  bool done = false;
-  if (!is_array(x)) return PyErr_SetString(PyExc_TypeError, "item_now needs an array"), NULL;
-  const mx_array handle = handle_of(x);
-  mx_status status = mx_eval_inline(&done, &handle, 1);
-  if (!status && !done) return Py_NewRef(Py_NotImplemented);
-  if (!status) status = mx_array_item(&value, handle); /* does not wait: the value is there */
-  return status ? raise_status(status) : from_mx_scalar(value);
-}
-
 /* ---- compiled functions: a hit on array arguments alone runs no Python code */
 
 /* What a tag says about the results; compile.py makes the others up. */
@@ -154,17 +142,14 @@ static PyObject *hold(PyObject *module, Py_ssize_t which, PyObject *value) {
   return PyList_SetItem(module, which, Py_NewRef(value)) ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *py_set_array_class(PyObject *module, PyObject *cls) { return hold(module, HELD_ARRAY_CLASS, cls); }
-static PyObject *py_set_dtypes(PyObject *module, PyObject *tuple) { return hold(module, HELD_DTYPES, tuple); }
+static PyObject *py_set_array_class(PyObject *module, PyObject *cls) {
+  if (!array_usual) {
+    dtypes_usual = PyObject_GetAttrString(cls, "_dtypes");
+    if (!dtypes_usual) return NULL;
+    array_usual = (PyTypeObject *)Py_NewRef(cls);
+  }
+  return hold(module, HELD_ARRAY_CLASS, cls);
+}
 static PyObject *py_set_long_eval(PyObject *module, PyObject *function) {
   return hold(module, HELD_LONG_EVAL, function);
-}
-
-/* dtype_of(x): an item of the tuple that set_dtypes was given. */
-static PyObject *py_dtype_of(PyObject *module, PyObject *x) {
-  mx_dtype dtype;
-  if (!is_array(x)) return PyErr_SetString(PyExc_TypeError, "dtype_of needs an array"), NULL;
-  const mx_status status = mx_array_dtype(&dtype, handle_of(x));
-  if (status) return raise_status(status);
-  return Py_XNewRef(PyTuple_GetItem(PyList_GetItem(module, HELD_DTYPES), (Py_ssize_t)dtype));
 }

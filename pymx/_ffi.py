@@ -6,11 +6,13 @@ Builtins of `fast` take and return arrays as objects; other handles go in as int
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from . import _mx
 from ._mx import ffi, lib
 from .errors import BY_STATUS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["MX_OK", "NO_AXIS", "TIMEOUT", "BufferBase", "CompiledBase", "check", "fast", "ffi", "lib"]
 
@@ -33,17 +35,21 @@ check = fast.check  # raises unless the status that it is given is MX_OK
 fast.set_errors(BY_STATUS)
 
 if TYPE_CHECKING:
+    from .dtype import Dtype
 
     class BufferBase:
         """The C part of class array: the handle, operators, cheap getters and the buffer protocol."""
 
         _h: int
         _dtype_code: int
+        dtype: Dtype
         shape: tuple[int, ...]
         ndim: int
         size: int
 
         def _adopt(self, other: BufferBase, /) -> None: ...
+        def _set_number(self, x: Any, /) -> bool: ...
+        def item(self) -> Any: ...
         def __buffer__(self, flags: int, /) -> memoryview: ...
         def __add__(self, other: Any, /) -> Any: ...
         def __radd__(self, other: Any, /) -> Any: ...

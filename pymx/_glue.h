@@ -2,7 +2,8 @@
  * array in _fast_array.h (indexing in _fast_index.h, tolist in _fast_list.h), evaluation and compiled calls in
  * _fast_call.h, memory that goes in and out in _exchange.h.
  *
- * Every builtin gets, as its module, a list of what belongs to this interpreter (HELD_...). Python code can run only while arguments are converted, never inside a library call. */
+ * Every builtin gets, as its module, a list of what belongs to this interpreter (HELD_...). Python code can run only
+ * while arguments are converted, never inside a library call. */
 // clang-format off: each needs those before it
 #include "_convert.h"
 #include "_fast_array.h"
@@ -18,11 +19,8 @@ static PyMethodDef builtins[] = {PYMX_BUILTINS,
                                  {"check", py_check, METH_O, NULL},
                                  {"set_errors", py_set_errors, METH_O, NULL},
                                  {"set_array_class", py_set_array_class, METH_O, NULL},
-                                 {"set_dtypes", py_set_dtypes, METH_O, NULL},
                                  {"set_long_eval", py_set_long_eval, METH_O, NULL},
                                  {"eval", py_eval, METH_VARARGS, eval_doc},
-                                 {"dtype_of", py_dtype_of, METH_O, NULL},
-                                 {"item_now", py_item_now, METH_O, NULL},
                                  {"tolist", py_tolist, METH_O, NULL},
                                  FASTCALL(copy_buffer),
                                  FASTCALL(borrow_buffer),
@@ -45,7 +43,8 @@ PyMODINIT_FUNC PyInit__fast(void) {
   PyObject *holder = PyList_New(N_HELD);
   PyObject *name = PyUnicode_FromString("pymx");
   int ok = module && holder && name;
-  for (PyMethodDef *m = builtins; ok && m->ml_name; m++) ok = add(module, m->ml_name, PyCFunction_NewEx(m, holder, name));
+  for (PyMethodDef *m = builtins; ok && m->ml_name; m++)
+    ok = add(module, m->ml_name, PyCFunction_NewEx(m, holder, name));
   ok = ok && add(module, "BufferBase", make_array_base()) && add(module, "CompiledBase", make_compiled_base());
   Py_XDECREF(holder);
   Py_XDECREF(name);

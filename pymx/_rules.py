@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from . import convert
 from ._ffi import NO_AXIS, BufferBase, fast
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeAlias
+
     from .array import array
     from .device import StreamOrDevice
 
@@ -47,7 +49,7 @@ def arrays(xs: Sequence[Any], name: str) -> list[array]:
     """A sequence of arrays."""
     if isinstance(xs, BufferBase):
         return list(xs)
-    return [only_array(x, name) for x in xs]
+    return [x if isinstance(x, BufferBase) else only_array(x, name) for x in xs]  # type: ignore[misc]
 
 
 def axes(axis: Axes) -> Sequence[int] | None:
@@ -65,30 +67,35 @@ def sizes(shape: int | Sequence[int]) -> Sequence[int]:
     return (shape,) if hasattr(shape, "__index__") else shape  # type: ignore[return-value]
 
 
-class UnaryMethod(Protocol):
-    def __call__(self, stream: StreamOrDevice = None) -> array: ...
+if TYPE_CHECKING:
 
+    class UnaryMethod(Protocol):
+        def __call__(self, stream: StreamOrDevice = None) -> array: ...
 
-class ReductionMethod(Protocol):
-    def __call__(
-        self, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None, out: None = None
-    ) -> array: ...
+    class ReductionMethod(Protocol):
+        def __call__(
+            self, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None, out: None = None
+        ) -> array: ...
 
+    class Unary(Protocol):
+        def __call__(self, a: Any, stream: StreamOrDevice = None) -> array: ...
+        def __get__(self, instance: array, owner: type[array]) -> UnaryMethod: ...
 
-class Unary(Protocol):
-    def __call__(self, a: Any, stream: StreamOrDevice = None) -> array: ...
-    def __get__(self, instance: array, owner: type[array]) -> UnaryMethod: ...
+    class Binary(Protocol):
+        def __call__(self, a: Any, b: Any, stream: StreamOrDevice = None) -> array: ...
 
-
-class Binary(Protocol):
-    def __call__(self, a: Any, b: Any, stream: StreamOrDevice = None) -> array: ...
-
-
-class Reduction(Protocol):
-    def __call__(
-        self, a: array, /, axis: Axes = None, keepdims: bool = False, *, stream: StreamOrDevice = None, out: None = None
-    ) -> array: ...
-    def __get__(self, instance: array, owner: type[array]) -> ReductionMethod: ...
+    class Reduction(Protocol):
+        def __call__(
+            self,
+            a: array,
+            /,
+            axis: Axes = None,
+            keepdims: bool = False,
+            *,
+            stream: StreamOrDevice = None,
+            out: None = None,
+        ) -> array: ...
+        def __get__(self, instance: array, owner: type[array]) -> ReductionMethod: ...
 
 
 def named(f: Callable[..., Any], name: str, doc: str, module: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any
 
 from . import convert, indexing, ops, printing, shape
 from ._ffi import TIMEOUT, BufferBase, check, fast, lib
@@ -14,9 +13,12 @@ from .dtype import DTYPES, Dtype, bfloat16, integer, issubdtype
 from .errors import DtypeError
 from .evaluate import wait
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["ArrayAt", "ArrayIterator", "ArrayLike", "array"]
 
-_item_now = fast.item_now
 _assign = fast.array_assign
 _new = object.__new__
 ArrayAt = indexing.ArrayAt
@@ -37,9 +39,12 @@ class array(BufferBase):
     place: the object stays, and memory that was exported before does not change."""
 
     __slots__ = ("__weakref__",)
+    _dtypes = DTYPES
     __array_priority__ = 1000  # NumPy's arrays leave operators to this class; its functions take arrays as their own
 
     def __init__(self, val: Any, dtype: Dtype | None = None) -> None:
+        if dtype is None and self._set_number(val):
+            return
         if val is None:
             raise TypeError("array(): expected a number, a list, an array or an object with a buffer, got None")
         if dtype is not None and not isinstance(dtype, Dtype):
@@ -47,13 +52,6 @@ class array(BufferBase):
         self._adopt(convert.from_host(val, dtype))
 
     # ---- what it is
-
-    if TYPE_CHECKING:
-
-        @property
-        def dtype(self) -> Dtype: ...
-    else:
-        dtype = property(fast.dtype_of, doc="The element type.")
 
     @property
     def itemsize(self) -> int:
@@ -126,14 +124,6 @@ class array(BufferBase):
 
     def _wait(self) -> None:
         wait(self)
-
-    def item(self) -> Any:
-        """The only element as a number of Python. ValueError unless there is exactly one."""
-        value = _item_now(self)
-        if value is NotImplemented:
-            wait(self)
-            value = _item_now(self)
-        return value
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python's numbers; a number for a 0-d array."""
@@ -281,7 +271,7 @@ class array(BufferBase):
     def reshape(self, *sizes: Any, stream: StreamOrDevice = None) -> array:
         """The row-major elements in another shape, given as one sequence or as several numbers."""
         to = sizes[0] if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes
-        return shape.reshape(self, to, stream=stream)
+        return fast.reshape(self, to, stream)
 
     def transpose(self, *axes: Any, stream: StreamOrDevice = None) -> array:
         """The axes in another order, given as one sequence or as several numbers; none reverses them."""
@@ -363,4 +353,3 @@ class ArrayLike:
 
 
 fast.set_array_class(array)
-fast.set_dtypes(DTYPES)

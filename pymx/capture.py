@@ -11,12 +11,15 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 from . import lifecycle, tree
 from ._ffi import BufferBase, fast
 from .errors import RuntimeClosedError, TraceError
 from .random import _RandomState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["HOLE", "Claim", "Substitution", "containers", "refill"]
 

@@ -11,14 +11,18 @@ import functools
 import itertools
 import struct
 import weakref
+from collections import namedtuple
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, overload
 
 from . import capture, tree
 from ._ffi import BufferBase, CompiledBase, fast
 from .array import array
 from .dtype import Dtype
 from .random import _RandomState
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, overload
 
 __all__ = ["CacheInfo", "CompiledFunction", "compile", "disable_compile", "enable_compile"]
 
@@ -107,15 +111,17 @@ class _Structure:
         self.outputs, self.removed = outputs, removed
 
 
-class CacheInfo(NamedTuple):
+class CacheInfo(namedtuple("CacheInfo", "hits traces entries bytes evictions")):
     """Counters of one compiled function: calls answered by an entry, traces, entries now, bytes that they keep, and
     entries dropped because there were too many."""
 
-    hits: int
-    traces: int
-    entries: int
-    bytes: int
-    evictions: int
+    __slots__ = ()
+    if TYPE_CHECKING:
+        hits: int
+        traces: int
+        entries: int
+        bytes: int
+        evictions: int
 
 
 class CompiledFunction(CompiledBase):
@@ -303,14 +309,16 @@ def _encode_structure(x: Any, out: list[bytes]) -> None:
         _encode_structure(child, out)
 
 
-@overload
-def compile(
-    fun: Callable[..., Any], inputs: Any = None, outputs: Any = None, shapeless: bool = False
-) -> CompiledFunction: ...
-@overload
-def compile(
-    fun: None = None, inputs: Any = None, outputs: Any = None, shapeless: bool = False
-) -> Callable[[Callable[..., Any]], CompiledFunction]: ...
+if TYPE_CHECKING:
+
+    @overload
+    def compile(
+        fun: Callable[..., Any], inputs: Any = None, outputs: Any = None, shapeless: bool = False
+    ) -> CompiledFunction: ...
+    @overload
+    def compile(
+        fun: None = None, inputs: Any = None, outputs: Any = None, shapeless: bool = False
+    ) -> Callable[[Callable[..., Any]], CompiledFunction]: ...
 
 
 def compile(

@@ -9,14 +9,16 @@ copy=False is asked for.
 from __future__ import annotations
 
 from array import array as HostArray
-from typing import TYPE_CHECKING, Any
 
 from . import lifecycle
 from ._ffi import BufferBase, fast
 from .dtype import Dtype, bool_, complex64, float16, float32, float64, int32, int64, uint64
 from .errors import RangeError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = ["asarray", "from_dlpack", "from_host", "scalar", "to_array"]

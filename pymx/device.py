@@ -6,9 +6,12 @@ from __future__ import annotations
 import os
 import threading
 from enum import Enum
-from typing import Any, TypeAlias
 
 from ._ffi import MX_OK, TIMEOUT, check, fast, lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
 
 __all__ = [
     "Device",

@@ -4,11 +4,14 @@ the work itself goes on and can be waited for again."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from . import lifecycle
 from ._ffi import MX_OK, TIMEOUT, BufferBase, check, fast, lib
 from .tree import leaves
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["async_eval", "eval"]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from . import _ffi, convert
 from ._rules import only_array
 from .device import StreamOrDevice
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = [

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ._ffi import fast
 from ._rules import to_array
 from .device import StreamOrDevice
 from .dtype import bfloat16, float32, float64, int8, int64
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .array import array
 

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from . import convert
 from ._ffi import BufferBase, fast
 from .dtype import bool_, float64, floating, issubdtype
 from .errors import OutOfRangeError, RangeError, TraceError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = ["ASSIGN", "ArrayAt", "get", "updated"]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import IO, Any
 
 from ._ffi import BufferBase, check, fast, ffi, lib
 from .compile import CompiledFunction, compile
 from .tree import leaves
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any
 
 __all__ = ["Explanation", "explain", "export_to_dot", "profile"]
 

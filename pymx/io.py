@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import IO, Any, TypeAlias
 
 from ._ffi import check, fast, ffi, lib
 from .array import array
 from .convert import to_array
 from .device import StreamOrDevice
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any, TypeAlias
+
 __all__ = ["load", "save", "save_safetensors", "savez", "savez_compressed"]
 
-File: TypeAlias = str | os.PathLike[str] | IO[bytes]
+File: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 
 FORMATS = {"npy": 1, "npz": 2, "safetensors": 3}  # mx_format in mx/io.h
 

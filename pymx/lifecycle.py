@@ -13,10 +13,13 @@ import gc
 import itertools
 import os
 from collections.abc import Callable
-from typing import Any
 
 from ._ffi import check, fast, ffi, lib
 from .errors import MXError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "borrow",

@@ -4,13 +4,15 @@ axes; those before are batches. Factorisations take float32 and float64. A singu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from ._ffi import fast
 from ._rules import axes, only_array, to_pair
 from .device import StreamOrDevice
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = [

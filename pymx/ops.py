@@ -6,8 +6,6 @@ their kind. `stream` says where the work will run: a stream, a device, or None f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ._ffi import fast
 from ._rules import (
     Axes,
@@ -28,7 +26,10 @@ from .convert import scalar
 from .device import StreamOrDevice
 from .dtype import Dtype, bfloat16
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = [

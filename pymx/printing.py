@@ -4,12 +4,14 @@ elements are shown; rows stand under each other."""
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
 
 from ._ffi import fast
 from .dtype import DTYPES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions"]

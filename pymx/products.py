@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from ._ffi import fast
 from ._rules import only_array, to_array, to_pair
 from .device import StreamOrDevice
 from .dtype import Dtype, bool_, int64
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .array import array
 

@@ -7,14 +7,16 @@ key the next one of the calling thread is taken; every thread has its own, and `
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from ._ffi import fast
 from ._rules import only_array, sizes, to_array
 from .device import StreamOrDevice
 from .dtype import Dtype, float32, int32
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from . import convert
 from ._ffi import NO_AXIS, fast
@@ -13,7 +12,10 @@ from ._rules import Axes, Scalar, arrays, axes, named, one_axis, only_array, siz
 from .device import StreamOrDevice
 from .dtype import DTYPES, Dtype, _default, float32, int64
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = [

@@ -6,7 +6,10 @@ None is a leaf that structures keep. A tree is walked in the order of its contai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["flatten", "leaves", "map", "register", "unflatten"]
 

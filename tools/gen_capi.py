@@ -52,7 +52,9 @@ def is_result(a: Argument) -> bool:
 
 
 def is_builtin(f: Function) -> bool:
-    return f.name == "array_assign" or bool(re.search(r"_(dup|free|end)$", f.name)) and len(f.params) <= 2 and f.arguments[-1].kind is Kind.HANDLE
+    if f.name == "array_assign":
+        return True
+    return bool(re.search(r"_(dup|free|end)$", f.name)) and len(f.params) <= 2 and f.arguments[-1].kind is Kind.HANDLE
 
 
 def implementation(header: Header, f: Function) -> str:
@@ -65,7 +67,9 @@ def implementation(header: Header, f: Function) -> str:
             if is_result(a):
                 result = "ValueVector" if many else "Value"
             else:
-                params.append(("ValueVector " if many else "Value *" if a.kind is Kind.OUT_HANDLE else "Value ") + a.name)
+                params.append(
+                    ("ValueVector " if many else "Value *" if a.kind is Kind.OUT_HANDLE else "Value ") + a.name
+                )
         elif is_result(a):
             result = f"Ref<{kind}>" if a.kind is Kind.OUT_HANDLE else f"SmallVector<Ref<{kind}>, 4>"
         elif a.kind is Kind.HANDLE:

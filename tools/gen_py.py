@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from header import Argument, Function, Header, Kind, parse
 
+
 def converter(header: Header, type: str) -> str:
     """The suffix of to_X and from_X; arrays have their own converter, one serves all other handles, one all enums."""
     if type in header.handles:

@@ -35,7 +35,6 @@ void client_close(Client &x, mx_shutdown_policy policy, uint32_t timeout_ms) {
   close_client(x, policy, timeout_ms);
 }
 
-
 void client_released(uint64_t *tokens, size_t cap, size_t *n_tokens_out, Client &x) {
   bury_waiting_nodes();
   *n_tokens_out = x.take_released(tokens, cap);

@@ -6,6 +6,7 @@
 #include "base/small_vector.hpp"
 #include "base/status.hpp"
 #include "core/array.hpp"
+#include "mx/array.h"
 
 namespace mx {
 

@@ -1,5 +1,6 @@
 // A lock inside a word that also holds a state, for objects that are too many for the table of locks: nodes, and the
-// slots of handles. Held for a few instructions that neither allocate nor wait.
+// slots of handles. Held for a few instructions that neither allocate nor wait, but for Node::Exclusive, which computes
+// under it for a few microseconds.
 #pragma once
 #include <atomic>
 #include <thread>

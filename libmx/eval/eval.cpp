@@ -100,7 +100,9 @@ Scalar item(const Value &value) {
   if (element_count(spec_of(value).shape) != 1)
     fail(MX_ERROR_INVALID_ARGUMENT, "item: an array of shape %s has not exactly one element",
          to_string(spec_of(value).shape).c_str());
-  return load_scalar(pin(value)->data(), spec_of(value).dtype);
+  eval(value);
+  const Output &output = value.node->output(value.index);
+  return load_scalar(reinterpret_cast<const char *>(output.buffer->data()) + output.layout.offset, output.spec.dtype);
 }
 
 Ref<Pin> pin(const Value &value) {

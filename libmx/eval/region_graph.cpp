@@ -27,8 +27,14 @@ class GraphBuilder {
  private:
   // Regions list their nodes in ascending order, so both tables are sorted by construction.
   lower::Edge edge(uint32_t source, const Value &value) {
+    if (inside_.empty() || source < inside_.front().first) return outside_edge(source, value);
+    if (inside_.back().first == source) return {inside_.back().second, value.index};  // as in a chain
     const auto it = std::lower_bound(inside_.begin(), inside_.end(), std::pair<uint32_t, uint32_t>(source, 0));
     if (it != inside_.end() && it->first == source) return {it->second, value.index};
+    return outside_edge(source, value);
+  }
+
+  lower::Edge outside_edge(uint32_t source, const Value &value) {
     const uint64_t key = uint64_t{source} << 32 | value.index;
     const auto leaf = std::lower_bound(outside_.begin(), outside_.end(), std::pair<uint64_t, uint32_t>(key, 0));
     if (leaf != outside_.end() && leaf->first == key) return {leaf->second, 0};
@@ -48,6 +54,7 @@ class GraphBuilder {
 }  // namespace
 
 void copy_graph(const Walk &walk, std::span<const uint32_t> region, lower::Graph &graph, std::vector<Value> &leaves) {
+  graph.nodes.reserve(region.size() + 8);
   GraphBuilder builder(walk, graph, leaves);
   for (uint32_t i : region) builder.add(i);
 }

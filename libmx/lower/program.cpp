@@ -196,7 +196,10 @@ Results run_plain(const Program &program, const Leaves &leaves) {
   for (size_t k = 0; k < step.operand_storage.size(); k++)
     operands.push_back(bases[step.operand_storage[k]] + step.operand_offset[k]);
   check_cancel();
-  loop::run(*step.prepared, {operands.data(), operands.size()}, step.scalars);
+  {
+    const profile::KernelSpan span(step.label);
+    loop::run(*step.prepared, {operands.data(), operands.size()}, step.scalars);
+  }
   Results results;
   results.reserve(program.outputs.size());
   for (const Place &place : program.outputs) {

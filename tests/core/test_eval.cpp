@@ -50,9 +50,10 @@ static void test_around_compiled_calls() {
   auto f = mx::make_ref<mx::Function>("f", 0);
   const Value x = vector({1, 2});
   const auto call = [&](const Value &in) {
-    mx::SmallVector<Value, 4> out;
+    mx::ValueVector out, inputs;
+    inputs.push_back(in);
     uint64_t tag;
-    if (!mx::call_if_compiled(*f, {&in, 1}, {}, out, tag)) {
+    if (!mx::call_if_compiled(*f, inputs, {}, out, tag)) {
       auto open = mx::Call::begin(*f, {&in, 1}, {});
       const Value traced = mx::ops::exp(open->placeholders()[0]);
       open->commit({&traced, 1}, 0);

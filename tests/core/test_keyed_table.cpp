@@ -1,9 +1,8 @@
 // The table of programs and entries: keys byte for byte, rows and room brought along, what is dropped freed by others.
-#include "eval/keyed_table.hpp"
-
 #include <map>
 
 #include "c/check.h"
+#include "eval/keyed_table.hpp"
 
 using Table = mx::KeyedTable<int>;
 

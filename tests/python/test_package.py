@@ -1,5 +1,6 @@
 """The package: its surface against the headers, and building C programs with it."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -11,7 +12,14 @@ import pymx as mx
 from pymx._ffi import fast, lib
 
 BY_HAND = {
-    *("check", "set_errors", "set_array_class", "set_dtypes", "set_long_eval", "dtype_of", "eval", "item_now", "tolist"),
+    *(
+        "check",
+        "set_errors",
+        "set_array_class",
+        "set_long_eval",
+        "eval",
+        "tolist",
+    ),
     *("copy_buffer", "borrow_buffer", "dlpack_export", "dlpack_import", "dlpack_release", "BufferBase", "CompiledBase"),
 }
 
@@ -46,6 +54,19 @@ def test_namespace():
         assert hasattr(mx, name)
     assert mx.newaxis is None and mx.inf > 0 and abs(mx.e - 2.718281828) < 1e-8
     assert re.fullmatch(r"\d+\.\d+\.\d+", mx.__version__)
+
+
+def test_import_is_light():
+    """What only some functions need is imported by these."""
+    code = "import sys, pymx; print(*{'ctypes', 'numpy', 'cffi', 'asyncio', 'inspect'} & sys.modules.keys())"
+    assert subprocess.check_output([sys.executable, "-P", "-c", code], text=True).strip() == ""
+
+
+def test_eval_is_a_builtin_with_a_signature():
+    assert str(inspect.signature(mx.eval)) == "(*args)" and "Computes all arrays" in mx.eval.__doc__
+    a = mx.array([1.0, 2.0])
+    assert mx.eval(a + 1, {"x": [a * 2, None, "text"]}, 3) is None
+    assert mx.eval() is None
 
 
 def test_c_program_builds_against_the_package(tmp_path):
