@@ -9,9 +9,6 @@ from __future__ import annotations
 from ._ffi import fast
 from ._rules import (
     Axes,
-    Binary,
-    Reduction,
-    Unary,
     axes,
     binary,
     named,
@@ -30,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._rules import Binary, Reduction, Unary
     from .array import array
 
 __all__ = [
