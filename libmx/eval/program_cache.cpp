@@ -10,7 +10,7 @@ namespace mx::evaluation {
 namespace {
 
 // Whichever is reached first; the less recently used half goes then.
-constexpr size_t most_programs = 1024, most_nodes = 64 * 1024;
+constexpr size_t most_programs = 1024, most_nodes = 16 * 1024;
 
 struct Kept {
   ProgramRef program;
