@@ -11,6 +11,8 @@ from .dtype import Dtype, bool_, int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = [

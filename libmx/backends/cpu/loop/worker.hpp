@@ -80,7 +80,6 @@ class Worker {
   void span(int64_t first, int64_t n, bool stage_all, int64_t lanes);
   void run_tape(int64_t first, int64_t n, bool stage_all, int64_t lanes);
   void run_function(int64_t first, int64_t n, bool stage_all, int64_t lanes);
-  bool is_staged(uint32_t row, bool stage_all) const noexcept;
   void pack(uint32_t row, int64_t first, int64_t n);
   template <class Piece>
   void pieces(uint32_t row, int64_t first, int64_t n, Piece piece);
