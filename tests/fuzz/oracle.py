@@ -256,7 +256,12 @@ def integer_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def power(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     if out in INTEGERS:
         return integer_power(*_operands(step, x, out)), 0
-    return function(np.power)(step, x, out)
+
+    def c99_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """NumPy takes the square root where the exponent is one 0.5, which differs for -inf and -0."""
+        return np.power(*(np.array(y) for y in np.broadcast_arrays(a, b)))
+
+    return function(c99_power)(step, x, out)
 
 
 def _by_zero(f: Callable[..., Any]) -> Callable[..., Any]:
