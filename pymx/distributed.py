@@ -4,13 +4,15 @@ one, on which collective ops are identities."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
 
 from ._rules import only_array
 from .device import StreamOrDevice
 from .dtype import Dtype
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from .array import array
 
 __all__ = [

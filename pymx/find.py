@@ -3,15 +3,16 @@ be computed when it is asked for; inside a trace that is an error."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from . import convert
 from ._ffi import BufferBase, fast
 from ._rules import only_array, to_array
 from .device import StreamOrDevice
 from .errors import TraceError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .array import array
 
 __all__ = ["argwhere", "nonzero", "unique"]
