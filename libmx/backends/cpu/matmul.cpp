@@ -55,8 +55,17 @@ int64_t broadcast_batch_stride(const Tensor &c, size_t d, size_t n_batch) {
   return r < from_end || c.shape[r - from_end] == 1 ? 0 : c.strides[r - from_end];
 }
 
-const MatmulKernels *kernels_of(DType dtype) {
+// Divisions, because the product of three sizes may overflow.
+bool is_at_most(int64_t m, int64_t n, int64_t k, int64_t work) {
+  const int64_t depth = std::max<int64_t>(k, 1);
+  return m <= work / depth && n <= work / depth / std::max<int64_t>(m, 1);
+}
+
+// `rows` counts those of the batch that could become rows of a, whether its strides allow it or not: the choice shows
+// in the bits.
+const MatmulKernels *kernels_of(DType dtype, int64_t rows, int64_t n, int64_t k) {
   const MatmulLevel &level = matmul_level();
+  const bool fills_tiles = rows >= 16 && n >= 16 && k >= 32 && !is_at_most(rows, n, k, small_work);
   switch (dtype) {
     case DType::float32:
       return &level.float32;
@@ -67,7 +76,7 @@ const MatmulKernels *kernels_of(DType dtype) {
     case DType::float16:
       return &level.float16;
     case DType::bfloat16:
-      return &level.bfloat16;
+      return fills_tiles && level.bfloat16_amx.multiply && has_amx() ? &level.bfloat16_amx : &level.bfloat16;
     default:
       return nullptr;
   }
@@ -106,7 +115,7 @@ void describe(Call &call, const Tensor &a, const Tensor &b, const Tensor *c, con
   const size_t n_batch = out.shape.size() - 2;
   const int64_t m = a.shape[a.shape.size() - 2], k = a.shape.back(), n = b.shape.back();
   call.dtype = out.dtype;
-  call.product = {kernels_of(out.dtype),
+  call.product = {nullptr,
                   m,
                   n,
                   k,
@@ -118,7 +127,10 @@ void describe(Call &call, const Tensor &a, const Tensor &b, const Tensor *c, con
                   alpha,
                   beta,
                   nullptr,
-                  false};
+                  false,
+                  nullptr,
+                  nullptr,
+                  0};
   for (size_t d = 0; d < n_batch; d++)
     if (out.shape[d] != 1)
       call.batch.push_back({out.shape[d], batch_stride(a, d, n_batch), batch_stride(b, d, n_batch),
@@ -127,12 +139,16 @@ void describe(Call &call, const Tensor &a, const Tensor &b, const Tensor *c, con
   // One vector per matrix; decided by shapes alone, because it decides the order of additions.
   const bool shared = std::any_of(call.batch.begin(), call.batch.end(), [](const BatchDim &dim) { return dim.shared; });
   call.product.vector = n == 1 || (m == 1 && !shared);
+  int64_t rows = m;
+  for (size_t d = call.batch.size(); d-- > 0 && call.batch[d].shared;) rows *= call.batch[d].size;
+  call.product.kernels = kernels_of(out.dtype, rows, n, k);
   fold_rows(call);
   for (const BatchDim &dim : call.batch) call.count *= dim.size;
   if (call.folded > 0 && call.product.c.data) call.product.c_rows = &call.c_rows;
 }
 
 Product nth(const Call &call, int64_t index) {
+  const int64_t whole = index;
   Product p = call.product;
   for (size_t d = call.batch.size(); d-- > 0; index /= call.batch[d].size) {
     const int64_t i = index % call.batch[d].size;
@@ -141,6 +157,7 @@ Product nth(const Call &call, int64_t index) {
     if (p.c.data) p.c.data += i * call.batch[d].c;
     p.out += i * call.batch[d].out;
   }
+  p.first_row = whole * p.m;
   return p;
 }
 
@@ -225,16 +242,10 @@ void multiply_integer_rows(const Product &p, IntegerProduct multiply) {
   });
 }
 
-// Divisions, because the product of three sizes may overflow.
-bool is_at_most(const Product &p, int64_t work) {
-  const int64_t depth = std::max<int64_t>(p.k, 1);
-  return p.m <= work / depth && p.n <= work / depth / p.m;
-}
-
 // Whole products over the pool.
 void multiply_batch(const Call &call) {
   const Product &p = call.product;
-  const bool small = is_at_most(p, small_work);
+  const bool small = is_at_most(p.m, p.n, p.k, small_work);
   const int64_t grain = std::max<int64_t>(1, chunk_work / 16 / (p.m * p.n * std::max<int64_t>(p.k, 1) + 64));
   parallel_for(call.count, grain, [&](int64_t begin, int64_t end) {
     const Scratch scratch = small ? Scratch(small_scratch(p)) : Scratch();
@@ -258,10 +269,12 @@ void run(const Call &call, const char *name) {
     for (int64_t i = 0; i < call.count; i++) multiply_integer_rows(nth(call, i), integers);
     return;
   }
-  if (call.count == 1 && is_at_most(p, small_work)) return multiply_small(p, Scratch(small_scratch(p)).get());
+  if (call.count == 1 && is_at_most(p.m, p.n, p.k, small_work))
+    return multiply_small(p, Scratch(small_scratch(p)).get());
   // A thread takes whole products if there are enough of them, and each keeps it busy for 2 ms at most.
   constexpr int64_t whole_work = int64_t{1} << 26;
-  const bool whole = is_at_most(p, small_work) || (is_at_most(p, whole_work) && call.count >= 2 * num_threads());
+  const bool whole = is_at_most(p.m, p.n, p.k, small_work) ||
+                     (is_at_most(p.m, p.n, p.k, whole_work) && call.count >= 2 * num_threads());
   if (whole) return multiply_batch(call);
   for (int64_t i = 0; i < call.count; i++) multiply_large(nth(call, i));
 }

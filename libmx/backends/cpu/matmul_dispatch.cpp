@@ -1,6 +1,14 @@
 // Picks the matmul table of this CPU's level.
+#include <cstdlib>
+
 #include "backends/cpu/isa_level.hpp"
 #include "backends/cpu/matmul_level.hpp"
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 extern "C" {
 #if defined(__x86_64__)
@@ -25,6 +33,30 @@ const MatmulLevel &matmul_level() noexcept {
 #else
   return matmul_base;
 #endif
+}
+
+namespace {
+
+#if defined(__x86_64__) && defined(__linux__)
+// The bits of cpuid 7 for the tiles and for bfloat16 in them; then the kernel's leave, which is of the whole process
+// and makes room for the tiles in the signal frames.
+bool ask_for_amx() noexcept {
+  unsigned a, b, c, d;
+  constexpr unsigned tiles = 1u << 24, bfloat16 = 1u << 22;
+  constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  const char *cap = std::getenv("MX_ISA");
+  if ((cap && *cap) || isa_level() != IsaLevel::v4 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+  return (d & tiles) && (d & bfloat16) && syscall(SYS_arch_prctl, request, tile_data) == 0;
+}
+#else
+bool ask_for_amx() noexcept { return false; }
+#endif
+
+}  // namespace
+
+bool has_amx() noexcept {
+  static const bool has = ask_for_amx();
+  return has;
 }
 
 }  // namespace mx::cpu

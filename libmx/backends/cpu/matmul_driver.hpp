@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "backends/cpu/epilogue.hpp"
 #include "backends/cpu/matmul_level.hpp"
 #include "runtime/memory.hpp"
 
@@ -33,7 +34,10 @@ struct Product {
   double alpha, beta;
   // c's rows when they come from several matrices of a batch: row i lies at c.data + c_row(c_rows, i).
   const struct RowOffsets *c_rows;
-  bool vector;  // to be added up as matrix times vector: m or n is 1
+  bool vector;            // to be added up as matrix times vector: m or n is 1
+  const char *packed_b;   // b as pack_whole packs it, or nullptr
+  const Epilogue *after;  // or nullptr
+  int64_t first_row;      // of `out` among the rows that `after` counts
 };
 
 // Batch dimensions that were folded into the rows of a product, outermost first, the matrix's own rows last.
@@ -43,6 +47,22 @@ struct RowOffsets {
   int64_t dims[max_dims], strides[max_dims];
   int64_t operator()(int64_t row) const noexcept;
 };
+
+// Whether the sums can be added up in the output itself.
+inline bool in_place(const Product &p) noexcept { return !p.kernels->rounds; }
+// Turns sums into the elements of a block of the output, and does to them what comes after the product. `sums` points
+// at element (i, j); between rows and elements lie `row_step` and `step` of them.
+void complete(const Product &p, const char *sums, int64_t row_step, int64_t step, int64_t i, int64_t j, int64_t rows,
+              int64_t columns);
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
+constexpr int64_t round_up(int64_t a, int64_t b) noexcept { return ceil_div(a, b) * b; }
+// Blocks of k of equal length, so that the last one is not a stub.
+int64_t k_block(const MatmulKernels &kernels, int64_t k) noexcept;
+
+inline MatrixView part(const MatrixView &x, int64_t row, int64_t column) noexcept {
+  return {x.data + row * x.row + column * x.col, x.row, x.col};
+}
 
 // Multiplications that one thread does before it looks for cancel: about 1 ms.
 constexpr int64_t chunk_work = int64_t{1} << 24;
@@ -54,5 +74,12 @@ int64_t small_scratch(const Product &p);
 void multiply_small(const Product &p, char *scratch);
 // Split over the pool.
 void multiply_large(const Product &p);
+bool is_gemv(const Product &p) noexcept;
+
+// Packed panels of one large operand, split over the pool (matmul_groups.cpp).
+void multiply_grouped(const Product &p);
+// All of b, for products that come again with the same b.
+int64_t packed_bytes(const Product &p) noexcept;
+void pack_whole(const Product &p, char *to);
 
 }  // namespace mx::cpu

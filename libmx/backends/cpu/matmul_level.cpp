@@ -2,6 +2,7 @@
 // are joined so that only the table stays global (see LEVELS.txt).
 #include "backends/cpu/matmul_level.hpp"
 
+#include "backends/cpu/matmul_amx.hpp"
 #include "backends/cpu/matmul_gemv.hpp"
 #include "backends/cpu/matmul_tile.hpp"
 
@@ -35,19 +36,25 @@ template <class S>
 void finish(char *out, const void *from, int64_t sums_step, int64_t n, double alpha, double beta, const char *c,
             int64_t c_step) {
   using T = typename Element<S>::Sum;
+  constexpr int w = width<T>;
+  constexpr int64_t item = sizeof(S);
   const T *sums = static_cast<const T *>(from);
   const T al = static_cast<T>(alpha), be = static_cast<T>(beta);
-  const auto put = [&](int64_t j, T x) {
-    const S y = Element<S>::round(x);
-    memcpy(out + j * static_cast<int64_t>(sizeof(S)), &y, sizeof y);
-  };
-  if (!c)
-    for (int64_t j = 0; j < n; j++) put(j, al * sums[j * sums_step]);
-  else if (c_step == sizeof(S) && sums_step == 1)
-    for (int64_t j = 0; j < n; j++)
-      put(j, al * sums[j] + be * Element<S>::widen(c + j * static_cast<int64_t>(sizeof(S))));
-  else
-    for (int64_t j = 0; j < n; j++) put(j, al * sums[j * sums_step] + be * Element<S>::widen(c + j * c_step));
+  int64_t j = 0;
+  if (sums_step == 1 && !c)
+    for (; j + w <= n; j += w) Element<S>::round_vector(out + j * item, splat(al) * load<T>(sums + j));
+  if (sums_step == 1 && c && (c_step == item || c_step == 0)) {
+    const Vec<T> same = splat(T{Element<S>::widen(c)});
+    for (; j + w <= n; j += w) {
+      const Vec<T> added = c_step == 0 ? same : Element<S>::widen_vector(c + j * item);
+      Element<S>::round_vector(out + j * item, splat(al) * load<T>(sums + j) + splat(be) * added);
+    }
+  }
+  for (; j < n; j++) {
+    const T sum = al * sums[j * sums_step];
+    const S y = Element<S>::round(c ? sum + be * Element<S>::widen(c + j * c_step) : sum);
+    memcpy(out + j * item, &y, sizeof y);
+  }
 }
 
 template <>
@@ -69,16 +76,38 @@ void finish<Complex64>(char *out, const void *from, int64_t sums_step, int64_t n
 template <class S>
 constexpr MatmulKernels kernels() {
   using Sum = typename Element<S>::Sum;
-  MatmulKernels k{tile_rows, tile_columns<S>, sizeof(Sum), !std::is_same_v<S, Sum>,
-                  pack_a<S>, pack_b<S>,       multiply<S>, small<S>,
-                  widen<S>,  nullptr,         finish<S>};
+  MatmulKernels k{tile_rows,   tile_columns<S>,
+                  sizeof(Sum), !std::is_same_v<S, Sum>,
+                  sizeof(Sum), 1,
+                  512,         pack_a<S>,
+                  pack_b<S>,   multiply<S>,
+                  small<S>,    widen<S>,
+                  nullptr,     finish<S>};
   if constexpr (!std::is_same_v<S, Complex64>) k.gemv = gemv<S>;
+  return k;
+}
+
+// Products of the tile unit: bfloat16 in, the rest as for the other bfloat16 kernels.
+constexpr MatmulKernels amx_kernels() {
+  MatmulKernels k{};
+#if defined(__AVX512BW__)
+  k = kernels<mx::BFloat16>();
+  k.mr = k.nr = amx_lanes;
+  k.packed_item = 2;
+  k.k_unit = amx_k;
+  k.max_k_block = 256;
+  k.pack_a = pack_a_amx;
+  k.pack_b = pack_b_amx;
+  k.multiply = multiply_amx;
+  k.small = nullptr;
+  k.gemv = nullptr;
+#endif
   return k;
 }
 
 }  // namespace
 
 extern "C" const mx::cpu::MatmulLevel MX_JOIN(matmul_, MX_LEVEL);
-extern "C" const mx::cpu::MatmulLevel MX_JOIN(matmul_, MX_LEVEL) = {MX_STRING(MX_LEVEL),    kernels<float>(),
-                                                                    kernels<double>(),      kernels<Complex64>(),
-                                                                    kernels<mx::Float16>(), kernels<mx::BFloat16>()};
+extern "C" const mx::cpu::MatmulLevel MX_JOIN(matmul_, MX_LEVEL) = {
+    MX_STRING(MX_LEVEL),    kernels<float>(),        kernels<double>(), kernels<Complex64>(),
+    kernels<mx::Float16>(), kernels<mx::BFloat16>(), amx_kernels()};

@@ -19,9 +19,12 @@ struct MatrixView {
 
 // Kernels for one element type. float16 and bfloat16 compute in float32, which "packed" and "sums" then hold.
 struct MatmulKernels {
-  int64_t mr, nr;  // the register tile
-  int64_t item;    // bytes of an element of the packed panels and of the sums
-  bool rounds;     // the element type differs from that of the sums
+  int64_t mr, nr;       // the register tile
+  int64_t item;         // bytes of an element of the sums
+  bool rounds;          // the element type differs from that of the sums
+  int64_t packed_item;  // bytes of an element of the packed panels
+  int64_t k_unit;       // panels are padded with zeros to a multiple of so many elements of k
+  int64_t max_k_block;
 
   // Panels of mr rows, k-major inside, padded with zeros: ceil(m / mr) * mr * k elements.
   void (*pack_a)(void *to, const MatrixView &a, int64_t m, int64_t k);
@@ -30,6 +33,7 @@ struct MatmulKernels {
   // sums (m, n), `ld` elements between rows, = or += a b for one block of k.
   void (*multiply)(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k, bool add);
   // The same without packing where the operands can be read as they lie; `scratch` holds one strip and all panels.
+  // nullptr on the tile unit.
   void (*small)(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int64_t m, int64_t n, int64_t k,
                 bool add, void *scratch);
   // x[i] as an element of the sums, for a vector of n elements `step` bytes apart.
@@ -44,11 +48,12 @@ struct MatmulKernels {
 struct MatmulLevel {
   const char *name;
   MatmulKernels float32, float64, complex64, float16, bfloat16;
+  MatmulKernels bfloat16_amx;  // `multiply` is nullptr where the level has none: see matmul_amx.hpp
 };
 
 // The table for this CPU, chosen once and capped by MX_ISA.
 const MatmulLevel &matmul_level() noexcept;
-
-constexpr int64_t max_k_block = 256;
+// Whether this process may use the tile unit; asks the system for it once. MX_ISA=v4 says no.
+bool has_amx() noexcept;
 
 }  // namespace mx::cpu

@@ -16,73 +16,124 @@ constexpr int tile_rows = 6;
 template <class S>
 constexpr int tile_columns = 2 * vector_bytes / static_cast<int>(sizeof(typename Element<S>::Sum));
 
-// Where the elements of A are, in elements. Packed panels have row 1 and step tile_rows, known when compiling.
+// Where the elements of A are that are read as they lie, in elements.
 template <class T>
 struct Rows {
   const T *data;
   int64_t row, step;
 };
 
-template <class T, int R, int V, bool packed>
-inline __attribute__((always_inline)) void accumulate(Vec<T> (&sums)[R][V], const Rows<T> &a, const T *b,
-                                                      int64_t b_step, int64_t k) {
+// Keeps the compiler from computing the addresses of all rows of a tile before its loop: there are no registers for
+// them.
+template <class T>
+inline void forget(T *&p) {
+  asm("" : "+r"(p));
+}
+
+// One step of k: R elements of A times V vectors of B.
+template <class T, int R, int V>
+inline __attribute__((always_inline)) void step_packed(Vec<T> (&sums)[R][V], const T *a, const T *b) {
+  Vec<T> right[V];
+#pragma GCC unroll 4
+  for (int v = 0; v < V; v++) right[v] = load<T>(b + v * width<T>);
+#pragma GCC unroll 12
+  for (int i = 0; i < R; i++) {
+    const Vec<T> x = splat(a[i]);
+#pragma GCC unroll 4
+    for (int v = 0; v < V; v++) add_product<T>(sums[i][v], x, right[v]);
+  }
+}
+
+// Both operands packed.
+template <class T, int R, int V>
+inline __attribute__((always_inline)) void accumulate_packed(Vec<T> (&sums)[R][V], const T *a, const T *b, int64_t k) {
+  constexpr int b_step = 2 * width<T>;
+  int64_t p = 0;
+  for (; p + 2 <= k; p += 2, a += 2 * tile_rows, b += 2 * b_step) {
+    step_packed<T, R, V>(sums, a, b);
+    step_packed<T, R, V>(sums, a + tile_rows, b + b_step);
+    forget(a);
+    forget(b);
+  }
+  if (p < k) step_packed<T, R, V>(sums, a, b);
+}
+
+// A as it lies; every third row has a pointer, the others are one and two strides away.
+template <class T, int R, int V>
+inline __attribute__((always_inline)) void accumulate_rows(Vec<T> (&sums)[R][V], const Rows<T> &a, const T *b,
+                                                           int64_t b_step, int64_t k) {
   constexpr int w = width<T>, bases = (R + 2) / 3;
   constexpr int64_t ahead = 12;  // rows of B that lie apart are called for before they are needed
-  const T *base[bases];          // every third row: the others are one and two strides away
+  const T *base[bases];
   for (int i = 0; i < bases; i++) base[i] = a.data + 3 * i * a.row;
   const int64_t row = a.row, row2 = 2 * a.row;
-#pragma GCC unroll 12
-  for (int i = 0; i < R; i++)
-    for (int v = 0; v < V; v++) sums[i][v] = Vec<T>{};
   for (int64_t p = 0; p < k; p++) {
     Vec<T> right[V];
     for (int v = 0; v < V; v++) right[v] = load<T>(b + v * w);
-    if constexpr (!packed) __builtin_prefetch(b + ahead * b_step);
+    __builtin_prefetch(b + ahead * b_step);
     b += b_step;
 #pragma GCC unroll 12
     for (int i = 0; i < R; i++) {
-      const T *q = packed ? base[0] + i : i % 3 == 0 ? base[i / 3] : base[i / 3] + (i % 3 == 1 ? row : row2);
+      const T *q = i % 3 == 0 ? base[i / 3] : base[i / 3] + (i % 3 == 1 ? row : row2);
       const Vec<T> x = splat(*q);
-      for (int v = 0; v < V; v++) sums[i][v] = fma(x, right[v], sums[i][v]);
+      for (int v = 0; v < V; v++) add_product<T>(sums[i][v], x, right[v]);
     }
-    if constexpr (packed) {
-      base[0] += tile_rows;
-    } else {
 #pragma GCC unroll 4
-      for (int i = 0; i < bases; i++) base[i] += a.step;
-    }
+    for (int i = 0; i < bases; i++) base[i] += a.step;
   }
 }
 
 // Stores or adds the m x n corner of the tile.
 template <class T, int R, int V>
-inline void put(T *c, int64_t ld, const Vec<T> (&sums)[R][V], int64_t m, int64_t n, bool add) {
+inline __attribute__((always_inline)) void put(T *c, int64_t ld, const Vec<T> (&sums)[R][V], int64_t m, int64_t n,
+                                               bool add) {
   constexpr int w = width<T>;
+  if (m == R && n == V * w) {
 #pragma GCC unroll 12
-  for (int i = 0; i < R; i++) {
-    if (i >= m) return;
-    T *row = c + i * ld;
-    if (n == V * w) {
-      for (int v = 0; v < V; v++) store<T>(row + v * w, add ? load<T>(row + v * w) + sums[i][v] : sums[i][v]);
-    } else {
-      T edge[V * w];
-      for (int v = 0; v < V; v++) store<T>(edge + v * w, sums[i][v]);
-      for (int64_t j = 0; j < n; j++) row[j] = add ? row[j] + edge[j] : edge[j];
+    for (int i = 0; i < R; i++, c += ld) {
+      for (int v = 0; v < V; v++) store<T>(c + v * w, add ? load<T>(c + v * w) + sums[i][v] : sums[i][v]);
+      forget(c);
     }
+    return;
   }
+  T edge[R * V * w];
+#pragma GCC unroll 12
+  for (int i = 0; i < R; i++)
+    for (int v = 0; v < V; v++) store<T>(edge + (i * V + v) * w, sums[i][v]);
+  for (int64_t i = 0; i < m; i++, c += ld)
+    for (int64_t j = 0; j < n; j++) c[j] = add ? c[j] + edge[i * V * w + j] : edge[i * V * w + j];
 }
 
-template <class T, int R, int V, bool packed>
-__attribute__((noinline)) void tile(T *c, int64_t ld, const Rows<T> &a, const T *b, int64_t b_step, int64_t m,
-                                    int64_t n, int64_t k, bool add) {
-  Vec<T> sums[R][V];
+template <class T, int R, int V>
+inline __attribute__((always_inline)) void clear(Vec<T> (&sums)[R][V]) {
 #pragma GCC unroll 12
-  for (int i = 0; i < R; i++) {  // the rows of the result are far apart: called for now, they are there at the end
-    __builtin_prefetch(c + i * ld, 1);
-    __builtin_prefetch(c + i * ld + V * width<T> - 1, 1);
+  for (int i = 0; i < R; i++)
+    for (int v = 0; v < V; v++) sums[i][v] = Vec<T>{};
+}
+
+template <class T, int R, int V>
+__attribute__((noinline)) void tile_packed(T *c, int64_t ld, const T *a, const T *b, int64_t m, int64_t n, int64_t k,
+                                           bool add) {
+  Vec<T> sums[R][V];
+  T *row = c;
+#pragma GCC unroll 1
+  for (int i = 0; i < R;
+       i++, row += ld) {  // rows of the result are far apart: called for now, they are there at the end
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch(row + V * width<T> - 1, 1);
   }
-  accumulate<T, R, V, packed>(sums, a, b, b_step, k);
+  clear<T, R, V>(sums);
+  accumulate_packed<T, R, V>(sums, a, b, k);
   put<T, R, V>(c, ld, sums, m, n, add);
+}
+
+template <class T, int R, int V>
+__attribute__((noinline)) void tile_rows_of(T *c, int64_t ld, const Rows<T> &a, const T *b, int64_t b_step, int64_t n,
+                                            int64_t k, bool add) {
+  Vec<T> sums[R][V];
+  clear<T, R, V>(sums);
+  accumulate_rows<T, R, V>(sums, a, b, b_step, k);
+  put<T, R, V>(c, ld, sums, R, n, add);
 }
 
 // Both operands packed as pack_complex does.
@@ -113,6 +164,15 @@ __attribute__((noinline)) void tile_complex(mx::Complex64 *c, int64_t ld, const 
   }
 }
 
+// The tile for what is left of a panel: `rows` of its tile_rows and `columns` of a strip.
+template <class T>
+auto packed_tile_for(int64_t rows, int64_t columns) {
+  constexpr int whole = tile_rows, most = tile_rows * 2 / 3, few = tile_rows / 3;
+  if (columns > width<T>)
+    return rows > most ? tile_packed<T, whole, 2> : rows > few ? tile_packed<T, most, 2> : tile_packed<T, few, 2>;
+  return rows > most ? tile_packed<T, whole, 1> : rows > few ? tile_packed<T, most, 1> : tile_packed<T, few, 1>;
+}
+
 // A block of packed panels times packed strips: a strip stays in the first-level cache while the panels pass by.
 template <class S>
 void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k, bool add) {
@@ -125,9 +185,8 @@ void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, i
                      static_cast<const float *>(b) + j * k * 2, rows, columns, k, add);
       } else {
         using T = typename Element<S>::Sum;
-        const auto run = columns > width<T> ? tile<T, tile_rows, 2, true> : tile<T, tile_rows, 1, true>;
-        run(static_cast<T *>(sums) + i * ld + j, ld, {static_cast<const T *>(a) + i * k, 1, tile_rows},
-            static_cast<const T *>(b) + j * k, nr, rows, columns, k, add);
+        packed_tile_for<T>(rows, columns)(static_cast<T *>(sums) + i * ld + j, ld, static_cast<const T *>(a) + i * k,
+                                          static_cast<const T *>(b) + j * k, rows, columns, k, add);
       }
     }
 }
@@ -136,7 +195,7 @@ void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, i
 template <class T, int V>
 void multiply_rows(T *c, int64_t ld, Rows<T> a, const T *b, int64_t b_step, int64_t m, int64_t n, int64_t k, bool add) {
   const auto run = [&]<int R>(std::integral_constant<int, R>) {
-    for (; m >= R; m -= R, a.data += R * a.row, c += R * ld) tile<T, R, V, false>(c, ld, a, b, b_step, R, n, k, add);
+    for (; m >= R; m -= R, a.data += R * a.row, c += R * ld) tile_rows_of<T, R, V>(c, ld, a, b, b_step, n, k, add);
   };
   run(std::integral_constant<int, tile_rows>());
   run(std::integral_constant<int, 4>());

@@ -1,0 +1,235 @@
+// Large products: Goto's loops over packed panels, arranged so that threads do not wait for each other. One operand is
+// held: packed once, read by all threads. The other one is cut into groups of rows or columns; the thread that takes a
+// group packs its part for itself and multiplies it by all that is held. What a group works on stays in the thread's
+// second-level cache: its own part, and a block of the held operand and of the result, to which all of k is added
+// before the next block's turn. So a block of the result is complete, in every sense, while it is in the cache.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "backends/cpu/matmul_driver.hpp"
+#include "runtime/pool.hpp"
+
+namespace mx::cpu {
+namespace {
+
+// What is packed at once, and what a group takes. Found by measurement with 1 and 2 MB of second-level cache.
+constexpr int64_t most_k = 2048, most_held = 4096;
+constexpr int64_t block_lanes = 128;  // of the held operand
+constexpr int64_t own_most = 1 << 20, own_lanes = 256;
+
+// A packed operand: block after block of k, in each the panels of all lanes (rows of a, columns of b).
+struct Panels {
+  const char *data;
+  int64_t padded, first_lane, first_k;
+  const char *at(const MatmulKernels &kernels, int64_t lane, int64_t k, int64_t depth) const noexcept {
+    const int64_t deep = round_up(depth, kernels.k_unit);
+    return data + ((k - first_k) * padded + (lane - first_lane) * deep) * kernels.packed_item;
+  }
+};
+
+// A part of a product whose packed form has bounded size: all of the dimension that is cut, `held` lanes of the other
+// one, and [k, k + depth).
+struct Slab {
+  const Product &p;
+  bool columns;         // are cut; else rows
+  int64_t first, held;  // lanes of the held operand
+  int64_t k, depth;
+  char *sums;  // of all of the output, where they have to wait for the next slab; else nullptr
+  int64_t cut() const noexcept { return columns ? p.n : p.m; }
+  bool last() const noexcept { return k + depth == p.k; }
+};
+
+// Equal pieces of memory for the threads that work on a slab, cut from the same block as the packed operand, because
+// large blocks lie in huge pages. A thread beyond those that were expected gets memory of its own.
+class Pieces {
+ public:
+  Pieces(char *memory, int64_t bytes, int count) noexcept
+      : memory_(memory), bytes_(bytes), free_(count < 64 ? (uint64_t{1} << count) - 1 : UINT64_MAX) {}
+
+  class Piece {
+   public:
+    explicit Piece(Pieces &all) : all_(all), index_(all.take()), own_(index_ < 0 ? Scratch(all.bytes_) : Scratch()) {}
+    ~Piece() {
+      if (index_ >= 0) all_.free_.fetch_or(uint64_t{1} << index_, std::memory_order_release);
+    }
+    Piece(const Piece &) = delete;
+    Piece &operator=(const Piece &) = delete;
+    char *get() const noexcept { return index_ < 0 ? own_.get() : all_.memory_ + index_ * all_.bytes_; }
+
+   private:
+    Pieces &all_;
+    int index_;
+    Scratch own_;
+  };
+
+ private:
+  int take() noexcept {
+    uint64_t free = free_.load(std::memory_order_relaxed);
+    while (free != 0)
+      if (free_.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire))
+        return std::countr_zero(free);
+    return -1;
+  }
+  char *memory_;
+  int64_t bytes_;
+  std::atomic<uint64_t> free_;
+};
+
+int64_t held_block(const Slab &s) noexcept {
+  const int64_t lanes = s.columns ? s.p.kernels->mr : s.p.kernels->nr;
+  return block_lanes / lanes * lanes;
+}
+
+struct Grouping {
+  int64_t width, grain;  // lanes of a group, groups of a range
+};
+
+Grouping choose_groups(const Slab &s) {
+  const MatmulKernels &kernels = *s.p.kernels;
+  const int64_t lanes = s.columns ? kernels.nr : kernels.mr, groups = 4 * std::max(1, num_threads());
+  const int64_t widest = std::min(own_lanes, own_most / (s.depth * kernels.packed_item));
+  const int64_t width = round_up(std::clamp<int64_t>(ceil_div(s.cut(), groups), 1, std::max(widest, lanes)), lanes);
+  constexpr int64_t least_ns = 20'000;
+  const int64_t ns = width * s.depth / 4 + width * s.held / 16 * s.depth / 5;
+  return {width, std::max<int64_t>(1, least_ns / std::max<int64_t>(1, ns))};
+}
+
+void pack_lanes(const Product &p, bool b, char *to, int64_t lane, int64_t lanes, int64_t k, int64_t depth) {
+  if (b)
+    p.kernels->pack_b(to, part(p.b, k, lane), depth, lanes);
+  else
+    p.kernels->pack_a(to, part(p.a, lane, k), lanes, depth);
+}
+
+// `lanes` lanes and [k, k + depth) of one operand, by all threads.
+void pack_panels(const Product &p, bool b, char *to, int64_t first, int64_t lanes, int64_t k, int64_t depth) {
+  const MatmulKernels &kernels = *p.kernels;
+  constexpr int64_t unit_elements = 1 << 14;
+  const int64_t size = b ? kernels.nr : kernels.mr, padded = round_up(lanes, size), block = k_block(kernels, p.k);
+  const int64_t chunk = round_up(std::max<int64_t>(1, unit_elements / block), size), chunks = ceil_div(lanes, chunk);
+  const Panels panels{to, padded, first, k};
+  parallel_for(ceil_div(depth, block) * chunks, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) {
+      const int64_t at = k + i / chunks * block, lane = first + i % chunks * chunk;
+      const int64_t deep = std::min(block, k + depth - at);
+      pack_lanes(p, b, const_cast<char *>(panels.at(kernels, lane, at, deep)), lane,
+                 std::min(chunk, first + lanes - lane), at, deep);
+    }
+  });
+}
+
+// The panels of a group's own part, unless all of b is packed already.
+Panels own_panels(const Slab &s, int64_t lane, int64_t size, char *to) {
+  const Product &p = s.p;
+  const MatmulKernels &kernels = *p.kernels;
+  if (s.columns && p.packed_b) return {p.packed_b, round_up(p.n, kernels.nr), 0, 0};
+  const Panels own{to, round_up(size, s.columns ? kernels.nr : kernels.mr), lane, s.k};
+  const int64_t block = k_block(kernels, p.k);
+  for (int64_t k = s.k; k < s.k + s.depth; k += block) {
+    const int64_t depth = std::min(block, p.k - k);
+    pack_lanes(p, s.columns, const_cast<char *>(own.at(kernels, lane, k, depth)), lane, size, k, depth);
+  }
+  return own;
+}
+
+// Rows [i, i + m) and columns [j, j + n) of the output.
+void multiply_block(const Slab &s, const Panels &a, const Panels &b, int64_t i, int64_t j, int64_t m, int64_t n,
+                    char *buffer) {
+  const Product &p = s.p;
+  const MatmulKernels &kernels = *p.kernels;
+  const int64_t block = k_block(kernels, p.k);
+  char *const whole = in_place(p) ? p.out : s.sums;
+  char *const sums = whole ? whole + (i * p.n + j) * kernels.item : buffer;
+  const int64_t ld = whole ? p.n : n;
+  for (int64_t k = s.k; k < s.k + s.depth; k += block) {
+    const int64_t depth = std::min(block, p.k - k);
+    kernels.multiply(sums, ld, a.at(kernels, i, k, depth), b.at(kernels, j, k, depth), m, n, depth, k > 0);
+  }
+  if (s.last()) complete(p, sums, ld, 1, i, j, m, n);
+}
+
+void multiply_group(const Slab &s, const Panels &held, int64_t lane, int64_t size, char *own, char *buffer) {
+  const Panels mine = own_panels(s, lane, size, own);
+  const int64_t step = held_block(s);
+  for (int64_t at = s.first; at < s.first + s.held; at += step) {
+    const int64_t lanes = std::min(step, s.first + s.held - at);
+    if (s.columns)
+      multiply_block(s, held, mine, at, lane, lanes, size, buffer);
+    else
+      multiply_block(s, mine, held, lane, at, size, lanes, buffer);
+  }
+}
+
+// The held operand is a single tile wide: an element of the other one is used once, packing it would not pay.
+bool reads_in_place(const Slab &s) {
+  const Product &p = s.p;
+  if (!p.kernels->small || p.packed_b) return false;
+  return s.columns ? p.m <= p.kernels->mr : p.n <= p.kernels->nr && p.a.col == p.itemsize;
+}
+
+void multiply_in_place(const Slab &s, int64_t lane, int64_t size, char *scratch, char *buffer) {
+  const Product &p = s.p;
+  const MatmulKernels &kernels = *p.kernels;
+  const int64_t i = s.columns ? 0 : lane, j = s.columns ? lane : 0, m = s.columns ? p.m : size,
+                n = s.columns ? size : p.n, block = k_block(kernels, p.k);
+  char *const whole = in_place(p) ? p.out : s.sums;
+  char *const sums = whole ? whole + (i * p.n + j) * kernels.item : buffer;
+  const int64_t ld = whole ? p.n : n;
+  for (int64_t k = s.k; k < s.k + s.depth; k += block)
+    kernels.small(sums, ld, part(p.a, i, k), part(p.b, k, j), m, n, std::min(block, p.k - k), k > 0, scratch);
+  if (s.last()) complete(p, sums, ld, 1, i, j, m, n);
+}
+
+void multiply_slab(const Slab &s) {
+  const Product &p = s.p;
+  const MatmulKernels &kernels = *p.kernels;
+  const Grouping g = choose_groups(s);
+  const bool raw = reads_in_place(s), has_packed = !s.columns && p.packed_b;
+  const int64_t other = s.columns ? kernels.mr : kernels.nr, depth = round_up(s.depth, kernels.k_unit);
+  const int64_t own =
+      raw ? (round_up(s.columns ? p.m : g.width, kernels.mr) + kernels.nr) * k_block(kernels, p.k) : g.width * depth;
+  const int64_t own_bytes = round_up(own * kernels.packed_item, 64);
+  const int64_t block = raw ? s.held : std::min(s.held, held_block(s));
+  const int64_t sum_bytes = in_place(p) || s.sums ? 0 : round_up(g.width * block * kernels.item, 64);
+  const int64_t held_bytes = raw || has_packed ? 0 : round_up(s.held, other) * depth * kernels.packed_item;
+  const int threads = std::clamp(num_threads(), 1, 64);
+  const Scratch memory(round_up(held_bytes, 64) + threads * (own_bytes + sum_bytes));
+  if (held_bytes) pack_panels(p, !s.columns, memory.get(), s.first, s.held, s.k, s.depth);
+  const Panels held = has_packed ? Panels{p.packed_b, round_up(p.n, kernels.nr), 0, 0}
+                                 : Panels{memory.get(), round_up(s.held, other), s.first, s.k};
+  Pieces pieces(memory.get() + round_up(held_bytes, 64), own_bytes + sum_bytes, threads);
+  parallel_for(ceil_div(s.cut(), g.width), g.grain, [&](int64_t begin, int64_t end) {
+    const Pieces::Piece mine(pieces);
+    char *const buffer = mine.get() + own_bytes;
+    for (int64_t i = begin; i < end; i++) {
+      check_cancel();
+      const int64_t lane = i * g.width, size = std::min(g.width, s.cut() - lane);
+      if (raw)
+        multiply_in_place(s, lane, size, mine.get(), buffer);
+      else
+        multiply_group(s, held, lane, size, mine.get(), buffer);
+    }
+  });
+}
+
+}  // namespace
+
+void multiply_grouped(const Product &p) {
+  const MatmulKernels &kernels = *p.kernels;
+  const bool columns = p.m <= p.n;
+  const int64_t block = k_block(kernels, p.k), deep = std::max(most_k / block, int64_t{1}) * block;
+  const int64_t held = columns ? p.m : p.n;
+  const Scratch sums = in_place(p) || p.k <= deep ? Scratch() : Scratch(p.m * p.n * kernels.item);
+  for (int64_t k = 0; k < p.k; k += deep)
+    for (int64_t i = 0; i < held; i += most_held)
+      multiply_slab({p, columns, i, std::min(most_held, held - i), k, std::min(deep, p.k - k), sums.get()});
+}
+
+int64_t packed_bytes(const Product &p) noexcept {
+  return round_up(p.n, p.kernels->nr) * round_up(p.k, p.kernels->k_unit) * p.kernels->packed_item;
+}
+
+void pack_whole(const Product &p, char *to) { pack_panels(p, true, to, 0, p.n, 0, p.k); }
+
+}  // namespace mx::cpu
