@@ -118,6 +118,7 @@ lower::Graph Entry::graph_for(const Arguments &arguments) const {
             ? constant.node->output(constant.index).layout
             : Layout{row_major(spec_of(constant).shape, itemsize(spec_of(constant).dtype)), 0};
   }
+  graph.first_constant = n_arguments();
   if (!same) graph.infer();
   return graph;
 }
@@ -125,7 +126,9 @@ lower::Graph Entry::graph_for(const Arguments &arguments) const {
 // Two threads may both lower: no one waits, both programs are right.
 ProgramRef Entry::lower_and_keep(const Arguments &arguments) {
   auto fresh = std::make_unique<Variant>();
-  ProgramRef program = fresh->program = std::make_shared<const lower::Program>(lower::lower(graph_for(arguments)));
+  lower::Program lowered = lower::lower(graph_for(arguments));
+  lowered.packs = packs_;
+  ProgramRef program = fresh->program = std::make_shared<const lower::Program>(std::move(lowered));
   for (size_t i = 0; i < n_arguments(); i++) {
     fresh->specs.push_back(*arguments[i].first);
     fresh->strides.push_back(*arguments[i].second);
@@ -182,6 +185,7 @@ Entry::Arguments Entry::arguments_of(std::span<const Value> inputs, SmallVector<
 int64_t Entry::constant_bytes() const noexcept {
   int64_t bytes = 0;
   for (const Value &constant : traced_.constants) bytes += byte_count(spec_of(constant));
+  bytes += packs_->bytes();
   return bytes;
 }
 

@@ -27,7 +27,7 @@ class Entry final : public Callable {
 
   // Lowers for these inputs ahead of the first run.
   void prepare(std::span<const Value> inputs);
-  int64_t constant_bytes() const noexcept;
+  int64_t constant_bytes() const noexcept;  // packed forms included
   const lower::Graph &graph() const noexcept { return traced_.graph; }
 
  private:

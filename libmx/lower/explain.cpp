@@ -182,11 +182,16 @@ class Report {
     std::vector<std::string> read, written;
     for (uint32_t storage : step.written) written.push_back(storage_name(storage));
     for (size_t k = 0; k < step.operand_storage.size(); k++)
-      if (k + step.written.size() < step.operand_storage.size()) read.push_back(storage_name(step.operand_storage[k]));
+      if (k + step.written.size() - step.outputs.size() < step.operand_storage.size())
+        read.push_back(storage_name(step.operand_storage[k]));
     for (const Place &place : step.inputs) read.push_back(storage_name(place.storage));
     add_names(" reads", read);
     add_names(read.empty() ? " writes" : ", writes", written);
-    const Cost c = cost(unit);
+    Cost c = cost(unit);
+    if (step.epilogue) {
+      const Cost more = cost(fusion_.units[step.epilogue_unit]);
+      c = {c.read + more.read, c.written + more.written, c.flops + more.flops};
+    }
     text_ += "; " + bytes_text(c.read + c.written);
     if (c.flops > 0) text_ += ", " + scaled(c.flops, "flop");
     text_ += "\n";
@@ -208,7 +213,7 @@ class Report {
   // The last step of a unit; views have none.
   uint32_t step_of(uint32_t unit) const {
     for (uint32_t at = static_cast<uint32_t>(program_.steps.size()); at-- > 0;)
-      if (program_.steps[at].unit == unit) return at;
+      if (program_.steps[at].unit == unit || program_.steps[at].epilogue_unit == unit) return at;
     return UINT32_MAX;
   }
 
@@ -216,7 +221,7 @@ class Report {
     std::string reasons;
     for (const Split &split : splits(graph_, fusion_)) {
       const uint32_t producer = step_of(split.producer), reader = step_of(split.reader);
-      if (producer == UINT32_MAX || reader == UINT32_MAX) continue;
+      if (producer == UINT32_MAX || reader == UINT32_MAX || producer == reader) continue;
       reasons += "  " + std::to_string(reader) + " after " + std::to_string(producer) + ": " + split.reason + "\n";
     }
     if (!reasons.empty()) text_ += "splits\n" + reasons;

@@ -28,9 +28,10 @@ struct GraphNode {
 };
 
 struct Graph {
-  std::vector<GraphNode> nodes;  // inputs come before their users
-  std::vector<Layout> leaves;    // where the leaves' elements lie; filled in just before lowering
-  std::vector<Edge> outputs;     // what must exist afterwards, in the caller's order; may repeat
+  std::vector<GraphNode> nodes;          // inputs come before their users
+  std::vector<Layout> leaves;            // where the leaves' elements lie; filled in just before lowering
+  uint32_t first_constant = UINT32_MAX;  // leaves from this one on have the same memory in every run
+  std::vector<Edge> outputs;             // what must exist afterwards, in the caller's order; may repeat
 
   const Spec &spec(Edge e) const noexcept { return nodes[e.node].specs[e.index]; }
   uint32_t add_leaf(const Spec &spec);

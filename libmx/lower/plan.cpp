@@ -3,6 +3,7 @@
 
 #include "base/status.hpp"
 #include "lower/emit.hpp"
+#include "lower/epilogue.hpp"
 #include "lower/estimate.hpp"
 #include "lower/fuse.hpp"
 #include "lower/plan_rows.hpp"
@@ -35,12 +36,15 @@ class Planner {
       if (program_.storages[storage].kind == Storage::Kind::temp)
         program_.storages[storage].kind = Storage::Kind::owned;
     }
+    const std::vector<uint32_t> epilogues = find_epilogues(program_);
+    for (uint32_t at : epilogues) keep_operands(at - 1);
     merge_temporaries();
     apply_merges();
     find_donors();
     plan_arena();
     release_leaves();
     note_writes();
+    attach_epilogues(program_, epilogues);
     return std::move(program_);
   }
 
@@ -251,6 +255,7 @@ class Planner {
       s.inputs.push_back(place(e));
       touch(place(e).storage);
     }
+    s.constant_b = constant_operand(s);
     const uint32_t first = static_cast<uint32_t>(places_.size());
     for (const Spec &spec : node.specs) {
       places_.push_back(new_place(spec));
@@ -259,6 +264,18 @@ class Planner {
     place_of_[i] = first;
     program_.estimate_ns += estimate_ns(s);
     program_.steps.push_back(std::move(s));
+  }
+
+  // What a product reads is needed until the loop after it has ended, which is in the way of both.
+  void keep_operands(uint32_t product) {
+    for (const Place &place : program_.steps[product].inputs)
+      lives_[place.storage].last = std::max(lives_[place.storage].last, product + 2);
+  }
+
+  uint32_t constant_operand(const Step &s) const {
+    if (s.op != OpCode::matmul && s.op != OpCode::addmm) return UINT32_MAX;
+    const Storage &b = program_.storages[s.inputs[s.op == OpCode::matmul ? 1 : 2].storage];
+    return b.kind == Storage::Kind::leaf && b.index >= graph_.first_constant ? b.index : UINT32_MAX;
   }
 
   // ---- buffers that outputs may take over

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/strided_copy.hpp"
 #include "base/status.hpp"
+#include "lower/epilogue.hpp"
 #include "lower/run_rows.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/pool.hpp"
@@ -129,10 +130,15 @@ class Run {
     return bases_[storage] = data(*owned_[storage]);
   }
 
-  void run_loop(const Step &step) {
+  SmallVector<char *, 8> loop_operands(const Step &step) {
     SmallVector<char *, 8> operands;
     for (size_t k = 0; k < step.operand_storage.size(); k++)
       operands.push_back(base(step.operand_storage[k]) + step.operand_offset[k]);
+    return operands;
+  }
+
+  void run_loop(const Step &step) {
+    const SmallVector<char *, 8> operands = loop_operands(step);
     loop::run(*step.prepared, {operands.data(), operands.size()}, step.scalars);
   }
 
@@ -150,12 +156,24 @@ class Run {
     return {place.spec.dtype, place.spec.shape, place.layout.strides, base(place.storage) + place.layout.offset};
   }
 
+  // Memory that somebody outside could change is read anew by every run.
+  bool keeps_packed(const Step &step) const noexcept {
+    if (step.constant_b == UINT32_MAX || !program_.packs) return false;
+    const Ref<Buffer> &buffer = leaves_[step.constant_b].buffer;
+    return buffer && buffer->writable() && !buffer->pinned();
+  }
+
   void run_library(const Step &step) {
     SmallVector<cpu::Tensor, 4> inputs, outputs;
     for (const Place &place : step.inputs) inputs.push_back(tensor(place));
     for (const Place &place : step.outputs) outputs.push_back(tensor(place));
     if (step.copies_first && inputs[0].data != outputs[0].data) cpu::copy(outputs[0], inputs[0]);
-    step.function({step.op, step.attrs, inputs, outputs, step.payload.get()});
+    cpu::PackCache *const packs = keeps_packed(step) ? program_.packs.get() : nullptr;
+    if (!step.epilogue)
+      return step.function({step.op, step.attrs, inputs, outputs, step.payload.get(), nullptr, packs});
+    const SmallVector<char *, 8> operands = loop_operands(step);
+    const RunEpilogue epilogue(step, {operands.data(), operands.size()});
+    step.function({step.op, step.attrs, inputs, outputs, step.payload.get(), &epilogue, packs});
   }
 
   const Program &program_;
@@ -257,6 +275,8 @@ std::string print(const Program &program) {
       for (const Place &p : step.inputs) text += place(p.storage);
       text += " ->";
       for (const Place &p : step.outputs) text += place(p.storage);
+      if (step.epilogue) text += " then";
+      for (uint32_t storage : step.operand_storage) text += place(storage);
     }
     text += "\n";
   }

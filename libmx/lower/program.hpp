@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernel.hpp"
 #include "backends/cpu/loop/loop.hpp"
+#include "backends/cpu/matmul_packs.hpp"
 #include "core/output.hpp"
 #include "lower/graph.hpp"
 
@@ -72,6 +73,10 @@ struct Step {
   std::string label;                  // for explain and traces
   uint32_t unit = 0;                  // of the fusion that it comes from
   uint32_t pass = 0;                  // and of its passes, if each is a step
+  // library: the loop that follows a product block by block (epilogue.hpp). The loop's fields above are then in use.
+  std::shared_ptr<const class MatrixLoop> epilogue;
+  uint32_t epilogue_unit = UINT32_MAX;  // of the fusion
+  uint32_t constant_b = UINT32_MAX;     // library: the constant leaf that a product's right operand is, if it is one
 };
 
 // In place of a storage: scratch memory of the thread.
@@ -97,7 +102,8 @@ class Program {
   std::vector<Step> steps;
   std::vector<Place> outputs;
   int64_t arena_bytes = 0;
-  int64_t estimate_ns = 0;  // on one thread
+  int64_t estimate_ns = 0;    // on one thread
+  Ref<cpu::PackCache> packs;  // for constant operands of products; null if nobody keeps them
 
   // Computes the outputs from the leaves. Throws what kernels throw, bad_alloc, CANCELLED. With `failure`, the first
   // exception of a step goes there, and outputs that do not depend on it are there all the same; the others have no

@@ -152,8 +152,7 @@ static void test_independent_depths_do_not_make_cycles() {
   b.output(b.add(OpCode::add, {a, b.add(OpCode::sin, {m})}));
   expect(b,
          "loop exp (16,): leaf0 temp0\n"
-         "library matmul: temp0 temp0 -> owned3\n"
-         "loop sin+add (16,): owned3 temp0 owned3\n"
+         "library matmul+sin+add: temp0 temp0 -> owned3 then owned3 temp0 owned3\n"
          "arena 64\n");
 }
 

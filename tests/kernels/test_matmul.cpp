@@ -1,7 +1,12 @@
 // matmul and addmm against sums in double: every dtype, layout, path (small, matrix times vector, grouped, blocked),
 // batches and empty sizes. The factors are multiples of 1/8 so small that all sums are exact: one rounding at the
 // output is all that a correct kernel does, so results are compared exactly.
+#include <mutex>
+
+#include "backends/cpu/epilogue.hpp"
 #include "backends/cpu/matmul.hpp"
+#include "backends/cpu/matmul_packs.hpp"
+#include "runtime/pool.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
 using namespace mx;
@@ -111,6 +116,141 @@ void test_large() {
   }
   check_product(DType::float32, 4200, 260, 256, Arrangement::transposed, Arrangement::row_major);
   check_product(DType::float32, 20, 20, 5000, Arrangement::row_major, Arrangement::row_major);
+  // More than is packed at once, in each direction.
+  for (DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    check_product(dtype, 70, 50, 4200, Arrangement::transposed, Arrangement::row_major);
+    check_product(dtype, 50, 70, 2100, Arrangement::row_major, Arrangement::transposed);
+    check_product(dtype, 2050, 2060, 2, Arrangement::row_major, Arrangement::row_major);
+  }
+  // The tile unit's edges: 16 and 32 rows and columns, 32 of k, and one more or less.
+  for (int64_t m : {16, 31, 33, 49})
+    for (int64_t n : {610, 640, 643})
+      for (int64_t k : {63, 64, 97, 290})
+        for (Arrangement b : arrangements) check_product(DType::bfloat16, m, n, k, Arrangement::gaps, b);
+}
+
+// Factors whose sums have to be rounded, so that the order of additions shows.
+Numerals fractions(Numbers &numbers, int64_t n) {
+  Numerals out(static_cast<size_t>(n));
+  for (Complex &z : out)
+    z = {1.0 / static_cast<double>(numbers.integer(1, 1000)), 1.0 / static_cast<double>(numbers.integer(1, 1000))};
+  return out;
+}
+
+Array filled(DType dtype, const Dims &shape, const Numerals &values, Arrangement arrangement = Arrangement::row_major) {
+  Array x(dtype, shape, arrangement);
+  fill(x, values);
+  return x;
+}
+
+void test_threads_do_not_show(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k) {
+  Numbers numbers(17);
+  const Array a = filled(dtype, {batch, m, k}, fractions(numbers, batch * m * k)),
+              b = filled(dtype, {batch, k, n}, fractions(numbers, batch * k * n)), out(dtype, {batch, m, n});
+  const int before = num_threads();
+  Numerals first;
+  for (int threads : {1, 2, 5}) {
+    set_num_threads(threads);
+    call(matmul, Attrs(), {&a, &b}, out);
+    if (first.empty()) first = read(out);
+    CHECK(first == read(out));
+  }
+  set_num_threads(before);
+}
+
+// Counts how often each element was reported, and notes what it was.
+class Witness final : public Epilogue {
+ public:
+  explicit Witness(const Tensor &out) : out_(out), count_(static_cast<size_t>(size_of(out)), 0), seen_(count_.size()) {}
+  void run(int64_t row, int64_t column, int64_t rows, int64_t columns) const override {
+    const int64_t n = out_.shape.back();
+    const std::lock_guard guard(mutex_);
+    for (int64_t i = row; i < row + rows; i++)
+      for (int64_t j = column; j < column + columns; j++) {
+        const size_t at = static_cast<size_t>(i * n + j);
+        CHECK(i >= 0 && j >= 0 && j < n && at < count_.size());
+        count_[at]++;
+        seen_[at] = get(out_.data + static_cast<int64_t>(at) * itemsize(out_.dtype), out_.dtype);
+      }
+  }
+  void check(const Array &out) const {
+    const Numerals now = read(out);
+    for (size_t i = 0; i < count_.size(); i++) CHECK(count_[i] == 1 && seen_[i] == now[i].real());
+  }
+
+ private:
+  Tensor out_;
+  mutable std::mutex mutex_;
+  mutable std::vector<int> count_;
+  mutable std::vector<double> seen_;
+};
+
+// Each element is reported once, when it has its last value, on every path.
+void test_epilogues(DType dtype, Dims of_a, Dims of_b, Dims of_out) {
+  Numbers numbers(19);
+  const auto size = [](const Dims &shape) {
+    int64_t n = 1;
+    for (int64_t d : shape) n *= d;
+    return n;
+  };
+  const Array a = filled(dtype, of_a, numerals(numbers, size(of_a), dtype)),
+              b = filled(dtype, of_b, numerals(numbers, size(of_b), dtype)), out(dtype, of_out),
+              c = filled(dtype, {of_out.back()}, numerals(numbers, of_out.back(), dtype));
+  const Tensor in[] = {a.tensor, b.tensor}, with_c[] = {c.tensor, a.tensor, b.tensor};
+  const Witness of_product(out.tensor), of_sum(out.tensor);
+  matmul({OpCode::matmul, Attrs(), in, {&out.tensor, 1}, nullptr, &of_product});
+  of_product.check(out);
+  addmm({OpCode::addmm, Attrs().put(1.0).put(1.0), with_c, {&out.tensor, 1}, nullptr, &of_sum});
+  of_sum.check(out);
+}
+
+void test_all_epilogues(DType dtype) {
+  test_epilogues(dtype, {3, 5}, {5, 7}, {3, 7});
+  test_epilogues(dtype, {150, 200}, {200, 170}, {150, 170});
+  test_epilogues(dtype, {4200, 9}, {9, 40}, {4200, 40});
+  test_epilogues(dtype, {8, 300}, {300, 1500}, {8, 1500});
+  test_epilogues(dtype, {1, 300}, {300, 2000}, {1, 2000});
+  test_epilogues(dtype, {2000, 300}, {300, 1}, {2000, 1});
+  test_epilogues(dtype, {6, 4, 1, 30}, {30, 50}, {6, 4, 1, 50});
+  test_epilogues(dtype, {2, 3, 40, 50}, {3, 50, 60}, {2, 3, 40, 60});
+  test_epilogues(dtype, {2, 130, 100}, {2, 100, 120}, {2, 130, 120});
+  test_epilogues(dtype, {3, 4, 0}, {3, 0, 5}, {3, 4, 5});
+}
+
+// The same bits with a packed constant as without, and packed once.
+void test_packed_constants(DType dtype, int64_t m, int64_t n, int64_t k, Arrangement arrangement) {
+  Numbers numbers(23);
+  const Array a = filled(dtype, {m, k}, fractions(numbers, m * k)),
+              b = filled(dtype, {k, n}, fractions(numbers, k * n), arrangement), plain(dtype, {m, n}),
+              packed(dtype, {m, n});
+  const Tensor in[] = {a.tensor, b.tensor};
+  const Ref<PackCache> packs = make_ref<PackCache>();
+  matmul({OpCode::matmul, Attrs(), in, {&plain.tensor, 1}});
+  for (int run = 0; run < 2; run++) {
+    matmul({OpCode::matmul, Attrs(), in, {&packed.tensor, 1}, nullptr, nullptr, packs.get()});
+    CHECK(read(packed) == read(plain));
+    CHECK(packs->bytes() >= n * k * itemsize(dtype) && packs->bytes() < 3 * n * k * itemsize(dtype));
+  }
+}
+
+// Data that lies across the boundaries of elements.
+void test_alignment(DType dtype) {
+  const int64_t shapes[][3] = {{5, 7, 9}, {1, 300, 50}, {300, 1, 50}, {120, 130, 110}};
+  for (const auto &s : shapes) {
+    Numbers numbers(29);
+    const Numerals x = numerals(numbers, s[0] * s[2], dtype), y = numerals(numbers, s[2] * s[1], dtype);
+    const Array a = filled(dtype, {s[0], s[2]}, x), b = filled(dtype, {s[2], s[1]}, y), out(dtype, {s[0], s[1]});
+    std::vector<char> shifted[2];
+    Tensor in[] = {a.tensor, b.tensor};
+    for (int i = 0; i < 2; i++) {
+      const size_t bytes = static_cast<size_t>(size_of(in[i]) * itemsize(dtype));
+      shifted[i].resize(bytes + 1);
+      std::memcpy(shifted[i].data() + 1, in[i].data, bytes);
+      in[i].data = shifted[i].data() + 1;
+    }
+    matmul({OpCode::matmul, Attrs(), in, {&out.tensor, 1}});
+    check_equal(out, product(x, y, s[0], s[1], s[2]));
+  }
 }
 
 // a (2, 1, 3, m, k) times b (4, 1, k, n) and (k, n): broadcast batches and rows that fold.
@@ -166,11 +306,7 @@ void test_zero_strides() {
 // With rounding in play, the bits do not depend on strides, nor on whether a batch folds into rows.
 void test_layouts_agree(DType dtype, int64_t batch, int64_t m, int64_t n, int64_t k) {
   Numbers numbers(7);
-  Numerals a(static_cast<size_t>(batch * m * k)), b(static_cast<size_t>(k * n));
-  for (Complex &z : a)
-    z = {1.0 / static_cast<double>(numbers.integer(1, 1000)), 1.0 / static_cast<double>(numbers.integer(1, 1000))};
-  for (Complex &z : b)
-    z = {1.0 / static_cast<double>(numbers.integer(1, 1000)), 1.0 / static_cast<double>(numbers.integer(1, 1000))};
+  const Numerals a = fractions(numbers, batch * m * k), b = fractions(numbers, k * n);
   Numerals first;
   for (Arrangement of_a : arrangements)
     for (Arrangement of_b : arrangements) {
@@ -257,6 +393,30 @@ void test_special_values() {
   }
 }
 
+// Infinities and what is no number reach the rows and columns that they belong to, and no others.
+void test_special_values_of_large_products(DType dtype) {
+  constexpr int64_t m = 100, n = 130, k = 150;
+  Values x(m * k, 1), y(k * n, 1);
+  x[3 * k + 149] = infinity;
+  x[99 * k] = not_a_number;
+  y[149 * n + 7] = -1;
+  y[149 * n + 8] = 0;
+  y[70 * n + 129] = -infinity;
+  const Array a(dtype, {m, k}, x), b(dtype, {k, n}, y), out(dtype, {m, n});
+  call(matmul, Attrs(), {&a, &b}, out);
+  const Values found = out.values();
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      const double z = found[static_cast<size_t>(i * n + j)];
+      if (i == 99 || (i == 3 && (j == 8 || j == 129)))
+        CHECK(std::isnan(z));
+      else if (i == 3)
+        CHECK(z == (j == 7 ? -infinity : infinity));
+      else
+        CHECK(z == (j == 129 ? -infinity : j == 7 ? 148 : j == 8 ? 149 : 150));
+    }
+}
+
 void test_refuses_bool() {
   const Array a(DType::bool_, Dims{1, 1}, {1}), out(DType::bool_, Dims{1, 1});
   try {
@@ -293,6 +453,23 @@ int main() {
     test_layouts_agree(dtype, 2, 17, 40, 600);
     test_layouts_agree(dtype, 2, 170, 140, 300);
   }
+  test_layouts_agree(DType::bfloat16, 2, 170, 140, 300);
+  test_layouts_agree(DType::bfloat16, 40, 1, 300, 300);
+  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::complex64}) {
+    test_threads_do_not_show(dtype, 1, 200, 300, 700);
+    test_threads_do_not_show(dtype, 1, 1, 3000, 300);
+    test_threads_do_not_show(dtype, 9, 70, 60, 50);
+    test_threads_do_not_show(dtype, 1, 20, 3000, 2100);
+  }
+  for (DType dtype : {DType::float32, DType::bfloat16, DType::int32}) test_all_epilogues(dtype);
+  for (DType dtype : {DType::float32, DType::bfloat16, DType::float16})
+    for (Arrangement layout : arrangements) {
+      test_packed_constants(dtype, 100, 300, 700, layout);
+      test_packed_constants(dtype, 300, 100, 2100, layout);
+      test_packed_constants(dtype, 5, 4200, 60, layout);
+    }
+  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16}) test_alignment(dtype);
+  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16}) test_special_values_of_large_products(dtype);
   test_addmm_ignores_c_without_beta();
   test_special_values();
   test_refuses_bool();

@@ -23,6 +23,10 @@ struct KernelCall {
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
   Object *payload = nullptr;
+  // Of products only: what follows block by block (epilogue.hpp), and where the packed right operand is kept if it is
+  // the same in every call (matmul_packs.hpp).
+  const class Epilogue *epilogue = nullptr;
+  class PackCache *packs = nullptr;
 };
 
 using KernelFunction = void (*)(const KernelCall &);

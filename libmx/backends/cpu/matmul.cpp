@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "backends/cpu/matmul_driver.hpp"
+#include "backends/cpu/matmul_packs.hpp"
 #include "base/status.hpp"
 #include "runtime/pool.hpp"
 
@@ -249,9 +250,12 @@ void multiply_batch(const Call &call) {
   const int64_t grain = std::max<int64_t>(1, chunk_work / 16 / (p.m * p.n * std::max<int64_t>(p.k, 1) + 64));
   parallel_for(call.count, grain, [&](int64_t begin, int64_t end) {
     const Scratch scratch = small ? Scratch(small_scratch(p)) : Scratch();
+    Product product = nth(call, begin);
     for (int64_t i = begin; i < end; i++) {
       if (small) {
-        multiply_small(nth(call, i), scratch.get());
+        const Product next = i + 1 < end ? nth(call, i + 1) : product;
+        multiply_small(product, scratch.get(), i + 1 < end ? &next : nullptr);
+        product = next;
       } else {
         check_cancel();
         multiply_large(nth(call, i));
@@ -260,13 +264,17 @@ void multiply_batch(const Call &call) {
   });
 }
 
-void run(const Call &call, const char *name) {
-  const Product &p = call.product;
+void run(Call &call, const KernelCall &of, const char *name) {
+  Product &p = call.product;
+  p.after = of.epilogue;
   if (p.m == 0 || p.n == 0 || call.count == 0) return;
   const IntegerProduct integers = integer_product(call.dtype);
   if (!p.kernels && !integers) fail(MX_ERROR_DTYPE, "%s: no matrix product for %s", name, mx::name(call.dtype));
   if (integers) {
-    for (int64_t i = 0; i < call.count; i++) multiply_integer_rows(nth(call, i), integers);
+    for (int64_t i = 0; i < call.count; i++) {
+      multiply_integer_rows(nth(call, i), integers);
+      if (p.after) p.after->run(i * p.m, 0, p.m, p.n);
+    }
     return;
   }
   if (call.count == 1 && is_at_most(p.m, p.n, p.k, small_work))
@@ -276,6 +284,7 @@ void run(const Call &call, const char *name) {
   const bool whole = is_at_most(p.m, p.n, p.k, small_work) ||
                      (is_at_most(p.m, p.n, p.k, whole_work) && call.count >= 2 * num_threads());
   if (whole) return multiply_batch(call);
+  if (of.packs && call.count == 1 && !is_gemv(p) && p.k > 0) p.packed_b = of.packs->packed(p);
   for (int64_t i = 0; i < call.count; i++) multiply_large(nth(call, i));
 }
 
@@ -284,7 +293,7 @@ void run(const Call &call, const char *name) {
 void matmul(const KernelCall &call) {
   Call c;
   describe(c, call.inputs[0], call.inputs[1], nullptr, call.outputs[0], 1, 0);
-  run(c, "matmul");
+  run(c, call, "matmul");
 }
 
 // beta = 0 ignores c, NaN included, as BLAS does.
@@ -293,7 +302,7 @@ void addmm(const KernelCall &call) {
   const double alpha = attrs.real(), beta = attrs.real();
   Call c;
   describe(c, call.inputs[1], call.inputs[2], &call.inputs[0], call.outputs[0], alpha, beta);
-  run(c, "addmm");
+  run(c, call, "addmm");
 }
 
 }  // namespace mx::cpu

@@ -117,14 +117,30 @@ int64_t small_scratch(const Product &p) {
          (in_place(p) ? 0 : p.m * p.n * kernels.item);
 }
 
-void multiply_small(const Product &p, char *scratch) {
+namespace {
+
+// A dense matrix from its first byte to its last; nothing of any other.
+Ahead::Piece piece(const MatrixView &x, int64_t rows, int64_t columns, int64_t item) {
+  const bool dense = x.col == item && x.row == columns * item;
+  return {x.data, dense ? x.data + rows * x.row : x.data};
+}
+
+}  // namespace
+
+void multiply_small(const Product &p, char *scratch, const Product *next) {
   const MatmulKernels &kernels = *p.kernels;
   if (is_gemv(p)) return multiply_vector(p, false);
   if (!kernels.small && p.k > 0) return multiply_grouped(p);
   const int64_t block = k_block(kernels, p.k);
+  Ahead ahead;
+  if (next)
+    ahead = {{piece(next->a, p.m, p.k, p.itemsize),
+              piece(next->b, p.k, p.n, p.itemsize),
+              {next->out, next->out + p.m * p.n * p.itemsize}}};
   char *sums = in_place(p) ? p.out : scratch + small_scratch(p) - p.m * p.n * kernels.item;
   for (int64_t k = 0; k < p.k; k += block)
-    kernels.small(sums, p.n, part(p.a, 0, k), part(p.b, k, 0), p.m, p.n, std::min(block, p.k - k), k > 0, scratch);
+    kernels.small(sums, p.n, part(p.a, 0, k), part(p.b, k, 0), p.m, p.n, std::min(block, p.k - k), k > 0, scratch,
+                  next ? &ahead : nullptr);
   if (p.k == 0) std::fill_n(sums, p.m * p.n * kernels.item, char{0});
   complete(p, sums, p.n, 1, 0, 0, p.m, p.n);
 }

@@ -71,7 +71,8 @@ constexpr int64_t chunk_work = int64_t{1} << 24;
 // `scratch` is of small_scratch(p) bytes and aligned to 64.
 constexpr int64_t small_work = 96 * 96 * 96;
 int64_t small_scratch(const Product &p);
-void multiply_small(const Product &p, char *scratch);
+// `next` is what this thread multiplies after that, or nullptr.
+void multiply_small(const Product &p, char *scratch, const Product *next = nullptr);
 // Split over the pool.
 void multiply_large(const Product &p);
 bool is_gemv(const Product &p) noexcept;

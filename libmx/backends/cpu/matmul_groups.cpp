@@ -14,7 +14,7 @@ namespace mx::cpu {
 namespace {
 
 // What is packed at once, and what a group takes. Found by measurement with 1 and 2 MB of second-level cache.
-constexpr int64_t most_k = 2048, most_held = 4096;
+constexpr int64_t most_k = 2048, most_held = 2048;
 constexpr int64_t block_lanes = 128;  // of the held operand
 constexpr int64_t own_most = 1 << 20, own_lanes = 256;
 
@@ -85,10 +85,10 @@ struct Grouping {
   int64_t width, grain;  // lanes of a group, groups of a range
 };
 
-Grouping choose_groups(const Slab &s) {
+Grouping choose_groups(const Slab &s, bool raw) {
   const MatmulKernels &kernels = *s.p.kernels;
   const int64_t lanes = s.columns ? kernels.nr : kernels.mr, groups = 4 * std::max(1, num_threads());
-  const int64_t widest = std::min(own_lanes, own_most / (s.depth * kernels.packed_item));
+  const int64_t widest = raw ? 64 : std::min(own_lanes, own_most / (s.depth * kernels.packed_item));
   const int64_t width = round_up(std::clamp<int64_t>(ceil_div(s.cut(), groups), 1, std::max(widest, lanes)), lanes);
   constexpr int64_t least_ns = 20'000;
   const int64_t ns = width * s.depth / 4 + width * s.held / 16 * s.depth / 5;
@@ -161,11 +161,18 @@ void multiply_group(const Slab &s, const Panels &held, int64_t lane, int64_t siz
   }
 }
 
-// The held operand is a single tile wide: an element of the other one is used once, packing it would not pay.
+// Whether a group reads the held operand as it lies. If that is a single tile wide, an element of the other one is used
+// once, and packing neither pays. A few rows of a that fit the second-level cache are best left alone too: the threads
+// need not wait until they are packed. Not if they lie pages apart, where they would push each other out of the first.
 bool reads_in_place(const Slab &s) {
   const Product &p = s.p;
-  if (!p.kernels->small || p.packed_b) return false;
-  return s.columns ? p.m <= p.kernels->mr : p.n <= p.kernels->nr && p.a.col == p.itemsize;
+  const MatmulKernels &kernels = *p.kernels;
+  if (!kernels.small) return false;
+  if (!s.columns) return !p.packed_b && p.n <= kernels.nr && p.a.col == p.itemsize;
+  if (p.m <= kernels.mr) return !p.packed_b;
+  constexpr int64_t most_bytes = 256 << 10, page = 4096;
+  return !kernels.rounds && p.a.col == kernels.item && p.a.row % page != 0 && s.first == 0 && s.held == p.m &&
+         p.m * k_block(kernels, p.k) * kernels.item <= most_bytes;
 }
 
 void multiply_in_place(const Slab &s, int64_t lane, int64_t size, char *scratch, char *buffer) {
@@ -177,15 +184,16 @@ void multiply_in_place(const Slab &s, int64_t lane, int64_t size, char *scratch,
   char *const sums = whole ? whole + (i * p.n + j) * kernels.item : buffer;
   const int64_t ld = whole ? p.n : n;
   for (int64_t k = s.k; k < s.k + s.depth; k += block)
-    kernels.small(sums, ld, part(p.a, i, k), part(p.b, k, j), m, n, std::min(block, p.k - k), k > 0, scratch);
+    kernels.small(sums, ld, part(p.a, i, k), part(p.b, k, j), m, n, std::min(block, p.k - k), k > 0, scratch, nullptr);
   if (s.last()) complete(p, sums, ld, 1, i, j, m, n);
 }
 
 void multiply_slab(const Slab &s) {
   const Product &p = s.p;
   const MatmulKernels &kernels = *p.kernels;
-  const Grouping g = choose_groups(s);
-  const bool raw = reads_in_place(s), has_packed = !s.columns && p.packed_b;
+  const bool raw = reads_in_place(s);
+  const Grouping g = choose_groups(s, raw);
+  const bool has_packed = !s.columns && p.packed_b;
   const int64_t other = s.columns ? kernels.mr : kernels.nr, depth = round_up(s.depth, kernels.k_unit);
   const int64_t own =
       raw ? (round_up(s.columns ? p.m : g.width, kernels.mr) + kernels.nr) * k_block(kernels, p.k) : g.width * depth;

@@ -17,6 +17,13 @@ struct MatrixView {
   int64_t row, col;
 };
 
+// Pieces of memory that will be read or written soon: called for a line at a time while there is other work.
+struct Ahead {
+  struct Piece {
+    const char *begin, *end;
+  } pieces[3];
+};
+
 // Kernels for one element type. float16 and bfloat16 compute in float32, which "packed" and "sums" then hold.
 struct MatmulKernels {
   int64_t mr, nr;       // the register tile
@@ -33,9 +40,9 @@ struct MatmulKernels {
   // sums (m, n), `ld` elements between rows, = or += a b for one block of k.
   void (*multiply)(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k, bool add);
   // The same without packing where the operands can be read as they lie; `scratch` holds one strip and all panels.
-  // nullptr on the tile unit.
+  // `ahead` may be nullptr. The function is, on the tile unit.
   void (*small)(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int64_t m, int64_t n, int64_t k,
-                bool add, void *scratch);
+                bool add, void *scratch, const Ahead *ahead);
   // x[i] as an element of the sums, for a vector of n elements `step` bytes apart.
   void (*widen)(void *to, const char *x, int64_t step, int64_t n);
   // y[i] = or += the dot product of row i and x, in the order of matmul_gemv.hpp. nullptr for complex numbers.

@@ -58,19 +58,39 @@ inline __attribute__((always_inline)) void accumulate_packed(Vec<T> (&sums)[R][V
   if (p < k) step_packed<T, R, V>(sums, a, b);
 }
 
-// A as it lies; every third row has a pointer, the others are one and two strides away.
+// Where `ahead` has got to.
+struct Calls {
+  const char *next = nullptr, *end = nullptr;
+  const mx::cpu::Ahead *ahead;
+  int piece = 0;
+  // The next `lines` lines, or nullptr if there are no more.
+  const char *take(int64_t lines) {
+    while (ahead && next >= end && piece < 3) {
+      next = ahead->pieces[piece].begin;
+      end = ahead->pieces[piece++].end;
+    }
+    const char *const from = next < end ? next : nullptr;
+    next += lines * 64;
+    return from;
+  }
+};
+
+// A as it lies; every third row has a pointer, the others are one and two strides away. `next`: lines to call for, or
+// nullptr; then those of B are called for, whose rows may lie far apart.
 template <class T, int R, int V>
 inline __attribute__((always_inline)) void accumulate_rows(Vec<T> (&sums)[R][V], const Rows<T> &a, const T *b,
-                                                           int64_t b_step, int64_t k) {
+                                                           int64_t b_step, int64_t k, const char *next) {
   constexpr int w = width<T>, bases = (R + 2) / 3;
-  constexpr int64_t ahead = 12;  // rows of B that lie apart are called for before they are needed
+  const int64_t line = next ? 64 : b_step * static_cast<int64_t>(sizeof(T));
+  if (!next) next = reinterpret_cast<const char *>(b + 12 * b_step);
   const T *base[bases];
   for (int i = 0; i < bases; i++) base[i] = a.data + 3 * i * a.row;
   const int64_t row = a.row, row2 = 2 * a.row;
   for (int64_t p = 0; p < k; p++) {
     Vec<T> right[V];
     for (int v = 0; v < V; v++) right[v] = load<T>(b + v * w);
-    __builtin_prefetch(b + ahead * b_step);
+    __builtin_prefetch(next, 0, 2);
+    next += line;
     b += b_step;
 #pragma GCC unroll 12
     for (int i = 0; i < R; i++) {
@@ -129,10 +149,10 @@ __attribute__((noinline)) void tile_packed(T *c, int64_t ld, const T *a, const T
 
 template <class T, int R, int V>
 __attribute__((noinline)) void tile_rows_of(T *c, int64_t ld, const Rows<T> &a, const T *b, int64_t b_step, int64_t n,
-                                            int64_t k, bool add) {
+                                            int64_t k, bool add, const char *next) {
   Vec<T> sums[R][V];
   clear<T, R, V>(sums);
-  accumulate_rows<T, R, V>(sums, a, b, b_step, k);
+  accumulate_rows<T, R, V>(sums, a, b, b_step, k, next);
   put<T, R, V>(c, ld, sums, R, n, add);
 }
 
@@ -193,9 +213,11 @@ void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, i
 
 // Rows of A as they lie, in tiles of tile_rows and then 4, 2 and 1 rows. V: vectors that hold n columns.
 template <class T, int V>
-void multiply_rows(T *c, int64_t ld, Rows<T> a, const T *b, int64_t b_step, int64_t m, int64_t n, int64_t k, bool add) {
+void multiply_rows(T *c, int64_t ld, Rows<T> a, const T *b, int64_t b_step, int64_t m, int64_t n, int64_t k, bool add,
+                   Calls &calls) {
   const auto run = [&]<int R>(std::integral_constant<int, R>) {
-    for (; m >= R; m -= R, a.data += R * a.row, c += R * ld) tile_rows_of<T, R, V>(c, ld, a, b, b_step, n, k, add);
+    for (; m >= R; m -= R, a.data += R * a.row, c += R * ld)
+      tile_rows_of<T, R, V>(c, ld, a, b, b_step, n, k, add, calls.take(k));
   };
   run(std::integral_constant<int, tile_rows>());
   run(std::integral_constant<int, 4>());
@@ -213,17 +235,18 @@ bool aligned_view(const MatrixView &x) {
 // place; A is read in place unless its elements must be widened.
 template <class S>
 void small(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int64_t m, int64_t n, int64_t k, bool add,
-           void *scratch) {
+           void *scratch, const mx::cpu::Ahead *ahead) {
   using Sum = typename Element<S>::Sum;
   constexpr int nr = tile_columns<S>;
   Sum *strip = static_cast<Sum *>(scratch), *panels = strip + nr * k;
+  Calls calls{nullptr, nullptr, ahead};
   const bool in_place = std::is_same_v<S, Sum> && !std::is_same_v<S, mx::Complex64> && aligned_view<S>(a);
   if (!in_place) pack<S, tile_rows>(panels, a.data, a.row, a.col, m, k);
   for (int64_t j = 0; j < n; j += nr) {
     const int64_t columns = n - j < nr ? n - j : nr;
     const char *from = b.data + j * b.col;
     const bool whole = columns == nr || 2 * columns == nr;
-    const bool direct = in_place && whole && b.col == sizeof(S) && aligned_view<S>(b);
+    const bool direct = in_place && whole && m <= 8 * tile_rows && b.col == sizeof(S) && aligned_view<S>(b);
     if (!direct) pack<S, nr>(strip, from, b.col, b.row, columns, k);
     Sum *c = static_cast<Sum *>(sums) + j;
     if constexpr (std::is_same_v<S, Sum> && !std::is_same_v<S, mx::Complex64>) {
@@ -232,7 +255,7 @@ void small(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int
         const Rows<S> rows{reinterpret_cast<const S *>(a.data), a.row / item, a.col / item};
         const auto run = 2 * columns > nr ? multiply_rows<S, 2> : multiply_rows<S, 1>;
         run(c, ld, rows, direct ? reinterpret_cast<const S *>(from) : strip, direct ? b.row / item : nr, m, columns, k,
-            add);
+            add, calls);
         continue;
       }
     }

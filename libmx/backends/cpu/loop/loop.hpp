@@ -44,6 +44,9 @@ void run(const Prepared &prepared, std::span<char *const> data, std::span<const 
 // Which executor the next run takes, as far as is known before it: "jit" or "vm".
 const char *executor(const Prepared &prepared);
 
+const KernelRef &kernel_of(const Prepared &prepared) noexcept;
+bool uses_indices(const Prepared &prepared) noexcept;  // its values depend on where in the space they are
+
 // A rough estimate of the run time in nanoseconds on one thread, for deciding whether to run inline.
 int64_t estimate_ns(const Kernel &kernel, int64_t n_elements) noexcept;
 

@@ -1,0 +1,35 @@
+// Packed constants: the right operand of products that come again with the very same matrix. Belongs to whoever owns
+// the matrix and drops it first (a compiled entry); what it holds counts as active memory, as all buffers do.
+#pragma once
+#include <atomic>
+
+#include "backends/cpu/matmul_driver.hpp"
+#include "base/object.hpp"
+
+namespace mx::cpu {
+
+class PackCache : public Object {
+ public:
+  PackCache() = default;
+  // The packed form of p.b, made if it is not there; nullptr if there is no memory for it. Any thread; two that come at
+  // once may both pack, one copy stays.
+  const char *packed(const Product &p);
+  int64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Pack {
+    const MatmulKernels *kernels;
+    MatrixView b;
+    int64_t n, k;
+    Ref<Buffer> memory;
+    Pack *next;
+  };
+  ~PackCache() override;
+  static bool fits(const Pack &pack, const Product &p) noexcept;
+  // Among those from `from` to `end`, which is not looked at.
+  static const char *find(const Pack *from, const Pack *end, const Product &p) noexcept;
+  std::atomic<Pack *> newest_{nullptr};  // a list that only grows
+  std::atomic<int64_t> bytes_{0};
+};
+
+}  // namespace mx::cpu
