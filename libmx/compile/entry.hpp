@@ -50,6 +50,7 @@ class Entry final : public Callable {
   TracedGraph traced_;
   const std::string host_key_;
   const bool shapeless_;
+  const Ref<cpu::PackCache> packs_ = make_ref<cpu::PackCache>();
   SmallVector<Spec, 1> outputs_;                 // of the shapes that were traced
   std::atomic<const Variant *> first_{nullptr};  // set once: most entries have one variant, found without a lock
   std::vector<Variant> recent_;                  // the others, most recent first; guarded by LockRank::functions

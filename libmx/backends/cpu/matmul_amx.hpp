@@ -2,8 +2,8 @@
 // Only for the per-level matmul sources.
 //
 // The sums are float32, but not those of the other kernels: an instruction adds the two products of a pair one after
-// the other, fused, to each sum; numbers below the smallest normal one count as 0, and so do such sums. k is padded
-// with zeros to a multiple of 32.
+// the other, fused, to each sum, and the chain goes on from block to block of k; numbers below the smallest normal one
+// count as 0, and so do such sums. k is padded with zeros to a multiple of 32.
 #pragma once
 #include "backends/cpu/matmul_pack.hpp"
 

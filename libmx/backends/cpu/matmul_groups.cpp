@@ -14,7 +14,7 @@ namespace mx::cpu {
 namespace {
 
 // What is packed at once, and what a group takes. Found by measurement with 1 and 2 MB of second-level cache.
-constexpr int64_t most_k = 2048, most_held = 2048;
+constexpr int64_t most_k = 1536, most_held = 2048;
 constexpr int64_t block_lanes = 128;  // of the held operand
 constexpr int64_t own_most = 1 << 20, own_lanes = 256;
 
@@ -226,7 +226,7 @@ void multiply_slab(const Slab &s) {
 void multiply_grouped(const Product &p) {
   const MatmulKernels &kernels = *p.kernels;
   const bool columns = p.m <= p.n;
-  const int64_t block = k_block(kernels, p.k), deep = std::max(most_k / block, int64_t{1}) * block;
+  const int64_t block = k_block(kernels, p.k), deep = round_up(ceil_div(p.k, ceil_div(p.k, most_k)), block);
   const int64_t held = columns ? p.m : p.n;
   const Scratch sums = in_place(p) || p.k <= deep ? Scratch() : Scratch(p.m * p.n * kernels.item);
   for (int64_t k = 0; k < p.k; k += deep)
