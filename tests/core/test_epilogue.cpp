@@ -1,8 +1,10 @@
 // Which loops become part of the matrix product before them, as text, and what they must leave alone.
+#include <algorithm>
 #include <string>
 
 #include "c/check.h"
 #include "graph_builder.hpp"
+#include "runtime/memory.hpp"
 
 using mx::Attrs;
 using mx::Dims;
@@ -130,6 +132,98 @@ static void test_constants_are_known() {
   CHECK(p.steps[0].constant_b == 1 && p.steps[1].constant_b == UINT32_MAX);
 }
 
+// ---- values
+
+static mx::lower::Leaf memory(const mx::Spec &spec, uint64_t seed) {
+  const int64_t bytes = byte_count(spec);
+  mx::lower::Leaf leaf{mx::allocate(static_cast<size_t>(bytes)), 0};
+  char *to = reinterpret_cast<char *>(leaf.buffer->data());
+  for (int64_t at = 0; at < bytes; at += itemsize(spec.dtype)) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    const double value = static_cast<double>(static_cast<int32_t>(seed >> 32)) / 2147483648.0;
+    store_scalar(to + at, spec.dtype, {MX_SCALAR_FLOAT, 0, value, 0});
+  }
+  return leaf;
+}
+
+// The bytes of the outputs. With `apart`, every node is an output: then each loop runs alone.
+static std::vector<std::string> values(GraphBuilder b, bool apart, size_t n_outputs) {
+  std::vector<mx::lower::Leaf> leaves;
+  std::vector<mx::lower::Edge> wanted = b.graph.outputs;
+  for (uint32_t i = 0; i < b.graph.nodes.size(); i++) {
+    const auto &node = b.graph.nodes[i];
+    if (node.leaf) leaves.push_back(memory(node.specs[0], i + 1));
+  }
+  if (apart) {
+    // One program for each node, over what the nodes before it gave.
+    std::vector<mx::lower::Leaf> of_node(b.graph.nodes.size());
+    size_t next = 0;
+    for (uint32_t i = 0; i < b.graph.nodes.size(); i++) {
+      const auto &node = b.graph.nodes[i];
+      if (node.leaf) {
+        of_node[i] = leaves[next++];
+        continue;
+      }
+      GraphBuilder one;
+      mx::lower::GraphNode copy = node;
+      std::vector<mx::lower::Leaf> in;
+      for (size_t k = 0; k < node.inputs.size(); k++) {
+        const mx::Spec &spec = b.graph.spec(node.inputs[k]);
+        copy.inputs[k] = {one.graph.add_leaf(spec), 0};
+        one.graph.leaves.back().strides = mx::row_major(spec.shape, mx::itemsize(spec.dtype));
+        in.push_back(of_node[node.inputs[k].node]);
+      }
+      one.graph.nodes.push_back(std::move(copy));
+      one.output(static_cast<uint32_t>(one.graph.nodes.size() - 1));
+      // The inputs stay ours, so nothing is overwritten.
+      of_node[i] = {lower(std::move(one.graph)).run(in)[0].buffer, 0};
+    }
+    std::vector<std::string> found;
+    for (size_t k = 0; k < n_outputs; k++) {
+      const auto &buffer = of_node[wanted[k].node].buffer;
+      found.emplace_back(reinterpret_cast<const char *>(buffer->data()), buffer->size());
+    }
+    return found;
+  }
+  std::vector<std::string> found;
+  const Program p = lower(std::move(b.graph));
+  CHECK(std::any_of(p.steps.begin(), p.steps.end(), [](const auto &step) { return bool(step.epilogue); }));
+  for (const mx::Output &out : p.run(std::move(leaves)))
+    found.emplace_back(reinterpret_cast<const char *>(out.buffer->data()), out.buffer->size());
+  return found;
+}
+
+// Bit for bit what each op gives on its own; arguments may be overwritten on the way.
+static void check_values(int64_t m, int64_t k, int64_t n, DType dtype) {
+  const auto graph = [&] {
+    GraphBuilder b;
+    const uint32_t x = b.leaf({m, k}, dtype), w = b.leaf({k, n}, dtype), bias = b.leaf({n}, dtype),
+                   residual = b.leaf({m, n}, dtype), column = b.leaf({m, 1}, dtype);
+    const uint32_t y = b.add(OpCode::add, {b.add(OpCode::matmul, {x, w}), bias});
+    b.output(b.add(OpCode::add, {residual, b.add(OpCode::multiply, {b.add(OpCode::tanh, {y}), column})}));
+    return b;
+  };
+  CHECK(values(graph(), false, 1) == values(graph(), true, 1));
+  const auto own_operand = [&] {
+    GraphBuilder b;
+    const uint32_t x = b.leaf({m, k}, dtype), w = b.leaf({k, k}, dtype);
+    const uint32_t e = b.add(OpCode::sin, {x});
+    b.output(b.add(OpCode::add, {e, b.add(OpCode::matmul, {e, w})}));
+    return b;
+  };
+  CHECK(values(own_operand(), false, 1) == values(own_operand(), true, 1));
+}
+
+static void test_values() {
+  for (DType dtype : {DType::float32, DType::bfloat16, DType::float16, DType::float64}) {
+    check_values(5, 7, 9, dtype);
+    check_values(1, 300, 2000, dtype);
+    check_values(300, 40, 1, dtype);
+    check_values(130, 300, 500, dtype);
+    check_values(500, 300, 130, dtype);
+  }
+}
+
 int main() {
   test_bias_and_activation();
   test_a_residual_may_be_taken_over();
@@ -138,5 +232,6 @@ int main() {
   test_batches_and_reshapes_are_rows();
   test_what_is_no_loop_over_rows_stays_apart();
   test_constants_are_known();
+  test_values();
   return 0;
 }
