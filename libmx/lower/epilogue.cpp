@@ -89,6 +89,12 @@ void attach(Step &product, Step &loop) {
 
 }  // namespace
 
+uint32_t constant_operand(const Program &program, const Step &step, uint32_t first_constant) {
+  if (!is_product(step)) return UINT32_MAX;
+  const Storage &b = program.storages[step.inputs[step.op == OpCode::matmul ? 1 : 2].storage];
+  return b.kind == Storage::Kind::leaf && b.index >= first_constant ? b.index : UINT32_MAX;
+}
+
 std::vector<uint32_t> find_epilogues(const Program &program) {
   std::vector<uint32_t> found;
   for (uint32_t at = 1; at < program.steps.size(); at++) {

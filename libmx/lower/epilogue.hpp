@@ -7,6 +7,9 @@
 
 namespace mx::lower {
 
+// The leaf that the right operand of a product is, if that is a constant; else UINT32_MAX.
+uint32_t constant_operand(const Program &program, const Step &step, uint32_t first_constant);
+
 // The loops among the steps that may become part of the product just before them. Expects that no two storages share
 // memory yet. From then on nothing that the product reads may be overwritten or reused before the loop has ended.
 std::vector<uint32_t> find_epilogues(const Program &program);

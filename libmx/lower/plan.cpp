@@ -255,7 +255,7 @@ class Planner {
       s.inputs.push_back(place(e));
       touch(place(e).storage);
     }
-    s.constant_b = constant_operand(s);
+    s.constant_b = constant_operand(program_, s, graph_.first_constant);
     const uint32_t first = static_cast<uint32_t>(places_.size());
     for (const Spec &spec : node.specs) {
       places_.push_back(new_place(spec));
@@ -270,12 +270,6 @@ class Planner {
   void keep_operands(uint32_t product) {
     for (const Place &place : program_.steps[product].inputs)
       lives_[place.storage].last = std::max(lives_[place.storage].last, product + 2);
-  }
-
-  uint32_t constant_operand(const Step &s) const {
-    if (s.op != OpCode::matmul && s.op != OpCode::addmm) return UINT32_MAX;
-    const Storage &b = program_.storages[s.inputs[s.op == OpCode::matmul ? 1 : 2].storage];
-    return b.kind == Storage::Kind::leaf && b.index >= graph_.first_constant ? b.index : UINT32_MAX;
   }
 
   // ---- buffers that outputs may take over
