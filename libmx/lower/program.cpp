@@ -159,7 +159,7 @@ class Run {
   // Memory that somebody outside could change is read anew by every run.
   bool keeps_packed(const Step &step) const noexcept {
     if (step.constant_b == UINT32_MAX || !program_.packs) return false;
-    const Ref<Buffer> &buffer = leaves_[step.constant_b].buffer;
+    Buffer *const buffer = leaves_[step.constant_b].buffer;
     return buffer && buffer->writable() && !buffer->pinned();
   }
 
