@@ -134,21 +134,21 @@ static void test_constants_are_known() {
 
 // ---- values
 
-static mx::lower::Leaf memory(const mx::Spec &spec, uint64_t seed) {
+static mx::Ref<mx::Buffer> memory(const mx::Spec &spec, uint64_t seed) {
   const int64_t bytes = byte_count(spec);
-  mx::lower::Leaf leaf{mx::allocate(static_cast<size_t>(bytes)), 0};
-  char *to = reinterpret_cast<char *>(leaf.buffer->data());
+  mx::Ref<mx::Buffer> buffer = mx::allocate(static_cast<size_t>(bytes));
+  char *to = reinterpret_cast<char *>(buffer->data());
   for (int64_t at = 0; at < bytes; at += itemsize(spec.dtype)) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     const double value = static_cast<double>(static_cast<int32_t>(seed >> 32)) / 2147483648.0;
     store_scalar(to + at, spec.dtype, {MX_SCALAR_FLOAT, 0, value, 0});
   }
-  return leaf;
+  return buffer;
 }
 
 // The bytes of the outputs. With `apart`, every node is an output: then each loop runs alone.
 static std::vector<std::string> values(GraphBuilder b, bool apart, size_t n_outputs) {
-  std::vector<mx::lower::Leaf> leaves;
+  std::vector<mx::Ref<mx::Buffer>> leaves;
   std::vector<mx::lower::Edge> wanted = b.graph.outputs;
   for (uint32_t i = 0; i < b.graph.nodes.size(); i++) {
     const auto &node = b.graph.nodes[i];
@@ -156,7 +156,7 @@ static std::vector<std::string> values(GraphBuilder b, bool apart, size_t n_outp
   }
   if (apart) {
     // One program for each node, over what the nodes before it gave.
-    std::vector<mx::lower::Leaf> of_node(b.graph.nodes.size());
+    std::vector<mx::Ref<mx::Buffer>> of_node(b.graph.nodes.size());
     size_t next = 0;
     for (uint32_t i = 0; i < b.graph.nodes.size(); i++) {
       const auto &node = b.graph.nodes[i];
@@ -166,21 +166,21 @@ static std::vector<std::string> values(GraphBuilder b, bool apart, size_t n_outp
       }
       GraphBuilder one;
       mx::lower::GraphNode copy = node;
-      std::vector<mx::lower::Leaf> in;
+      mx::lower::Leaves in;
       for (size_t k = 0; k < node.inputs.size(); k++) {
         const mx::Spec &spec = b.graph.spec(node.inputs[k]);
         copy.inputs[k] = {one.graph.add_leaf(spec), 0};
         one.graph.leaves.back().strides = mx::row_major(spec.shape, mx::itemsize(spec.dtype));
-        in.push_back(of_node[node.inputs[k].node]);
+        in.push_back({*of_node[node.inputs[k].node], 0});
       }
       one.graph.nodes.push_back(std::move(copy));
       one.output(static_cast<uint32_t>(one.graph.nodes.size() - 1));
       // The inputs stay ours, so nothing is overwritten.
-      of_node[i] = {lower(std::move(one.graph)).run(in)[0].buffer, 0};
+      of_node[i] = lower(std::move(one.graph)).run(std::move(in))[0].buffer;
     }
     std::vector<std::string> found;
     for (size_t k = 0; k < n_outputs; k++) {
-      const auto &buffer = of_node[wanted[k].node].buffer;
+      const auto &buffer = of_node[wanted[k].node];
       found.emplace_back(reinterpret_cast<const char *>(buffer->data()), buffer->size());
     }
     return found;
@@ -188,7 +188,9 @@ static std::vector<std::string> values(GraphBuilder b, bool apart, size_t n_outp
   std::vector<std::string> found;
   const Program p = lower(std::move(b.graph));
   CHECK(std::any_of(p.steps.begin(), p.steps.end(), [](const auto &step) { return bool(step.epilogue); }));
-  for (const mx::Output &out : p.run(std::move(leaves)))
+  mx::lower::Leaves owned;
+  for (mx::Ref<mx::Buffer> &leaf : leaves) owned.push_back({std::move(leaf), 0});
+  for (const auto &out : p.run(std::move(owned)))
     found.emplace_back(reinterpret_cast<const char *>(out.buffer->data()), out.buffer->size());
   return found;
 }
