@@ -8,8 +8,9 @@ namespace {
 
 inline double reciprocal_exp_sum(double x) {  // sigmoid
   if (x >= 0) return 1 / (1 + exp(-x));
-  const double e = exp(x);
-  return e / (1 + e);
+  const double e = exp(x), sum = 1 + e, lost = e - (sum - 1);  // what the rounding of the sum took: exact
+  const double quotient = e / sum;
+  return quotient + (fma(-quotient, sum, e) - quotient * lost) / sum;
 }
 // The C library's own is up to 2.2 ulp off. Near 0: x / (1 + z / (3 + z / (5 + ...))), z = x^2 (Lambert 1768), to nine
 // terms, as x less a tenth of it, so that only the last subtraction's rounding counts.
