@@ -101,6 +101,7 @@ Value flip(const Value &a, const Axes &axes, const StreamRef &s) {
 }
 
 Value broadcast_to(const Value &a, List shape, const StreamRef &s) {
+  rules::check_sizes(shape);
   if (shape.size() == rank_of(a) && all_are(shape, -1)) return a;
   const Value out = view_op(OpCode::broadcast_to, Attrs().put(shape), a, s);
   return !a.node->trace && shape_of(out) == shape_of(a) ? a : out;
