@@ -94,15 +94,13 @@ def arange(
 ) -> array:
     """arange(stop), arange(start, stop[, step]): start, start + step, ... before stop, 1-d. int32 if all are integers,
     else float32."""
+    if start_or_stop is not None and start is not None:
+        raise TypeError("arange: start is given twice")
     if start_or_stop is not None:
-        if start is not None:
-            raise TypeError("arange: start is given twice")
         start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     if stop is None:
         raise TypeError("arange: stop is missing")
-    start = 0 if start is None else start
-    step = 1 if step is None else step
-    start, stop, step = (_number(x) for x in (start, stop, step))
+    start, stop, step = (_number(x) for x in (0 if start is None else start, stop, 1 if step is None else step))
     if dtype is None:
         given = [x for x in (start, stop, step) if isinstance(x, float)]
         dtype = float32 if given else _default(max(start, stop, step, key=abs))
@@ -110,8 +108,8 @@ def arange(
 
 
 def _number(x: Any) -> Any:
-    found = x.item() if hasattr(x, "item") else x
-    return found if isinstance(found, (int, float)) else operator.index(found)
+    x = x.item() if hasattr(x, "item") else x
+    return x if isinstance(x, (int, float)) else operator.index(x)
 
 
 def linspace(

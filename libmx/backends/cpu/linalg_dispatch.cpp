@@ -1,5 +1,5 @@
-// Picks the tables of factorisations. The solvers of real matrices exist for v2 and v3; what is behind the spectra
-// gains too little from wider vectors to be compiled twice.
+// Picks the tables of factorisations. The solvers of real matrices exist for v2 and v3; what is behind the spectra, and
+// the solvers of complex matrices, gain too little from wider vectors to be compiled twice.
 #include "backends/cpu/isa_level.hpp"
 #include "backends/cpu/linalg_level.hpp"
 
