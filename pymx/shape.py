@@ -92,8 +92,7 @@ def arange(
     start: float | None = None,
     stream: StreamOrDevice = None,
 ) -> array:
-    """arange(stop), arange(start, stop[, step]): start, start + step, ... before stop, 1-d. int32 if all are integers,
-    else float32."""
+    """start (0), start + step, ... before stop; arange(stop) is from 0. 1-d, int32 if all are ints, else float32."""
     if start_or_stop is not None and start is not None:
         raise TypeError("arange: start is given twice")
     if start_or_stop is not None:

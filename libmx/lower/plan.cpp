@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/status.hpp"
+#include "lower/arena.hpp"
 #include "lower/emit.hpp"
 #include "lower/epilogue.hpp"
 #include "lower/estimate.hpp"
@@ -15,7 +16,6 @@ namespace mx::lower {
 namespace {
 
 constexpr uint32_t nowhere = UINT32_MAX;
-constexpr int64_t alignment = 64;
 
 class Planner {
  public:
@@ -413,53 +413,25 @@ class Planner {
 
   // ---- the arena
 
-  // Greedy first fit over the order of birth: dead ranges go back to a map of gaps.
+  // In the order of birth.
   void plan_arena() {
     std::vector<std::vector<uint32_t>> born(step() + 1), dies(step() + 1);
     for (uint32_t i = 0; i < program_.storages.size(); i++) {
       if (program_.storages[i].kind != Storage::Kind::temp || program_.storages[i].bytes == 0) continue;
       born[lives_[i].first].push_back(i);
     }
-    std::map<int64_t, int64_t> gaps;  // offset -> size
+    Arena arena;
     for (uint32_t at = 0; at < step(); at++) {
       for (uint32_t i : born[at]) {
         const auto share = shared_.find(i);
         program_.storages[i].offset =
-            share != shared_.end() ? program_.storages[share->second].offset : take(gaps, program_.storages[i].bytes);
+            share != shared_.end() ? program_.storages[share->second].offset : arena.take(program_.storages[i].bytes);
         dies[std::max(lives_[i].last, at)].push_back(i);
       }
       for (uint32_t i : dies[at])
-        if (!taken_.contains(i)) give(gaps, program_.storages[i].offset, program_.storages[i].bytes);
+        if (!taken_.contains(i)) arena.give(program_.storages[i].offset, program_.storages[i].bytes);
     }
-  }
-
-  int64_t take(std::map<int64_t, int64_t> &gaps, int64_t bytes) {
-    bytes = (bytes + alignment - 1) / alignment * alignment;
-    for (auto it = gaps.begin(); it != gaps.end(); ++it) {
-      if (it->second < bytes) continue;
-      const int64_t offset = it->first, rest = it->second - bytes;
-      gaps.erase(it);
-      if (rest) gaps.emplace(offset + bytes, rest);
-      return offset;
-    }
-    const int64_t offset = program_.arena_bytes;
-    program_.arena_bytes += bytes;
-    return offset;
-  }
-
-  static void give(std::map<int64_t, int64_t> &gaps, int64_t offset, int64_t bytes) {
-    bytes = (bytes + alignment - 1) / alignment * alignment;
-    auto it = gaps.emplace(offset, bytes).first;
-    const auto next = std::next(it);
-    if (next != gaps.end() && it->first + it->second == next->first) {
-      it->second += next->second;
-      gaps.erase(next);
-    }
-    if (it == gaps.begin()) return;
-    const auto before = std::prev(it);
-    if (before->first + before->second != it->first) return;
-    before->second += it->second;
-    gaps.erase(it);
+    program_.arena_bytes = arena.bytes();
   }
 
   // A leaf's buffer is given up after the last step that reads it.

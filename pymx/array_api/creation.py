@@ -145,8 +145,7 @@ def eye(
     _check_device(device)
     columns = n_rows if n_cols is None else n_cols
     k = max(-n_rows, min(k, columns))  # beyond there is nothing, how far ever
-    rows, cols = mx.arange(n_rows, dtype=int64)[:, None], mx.arange(columns, dtype=int64)[None, :]
-    return (cols - rows == k).astype(dtype or float64)
+    return mx.eye(n_rows, columns, k, dtype or float64)
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> array:

@@ -66,8 +66,7 @@ def flip(x: array, /, *, axis: int | Sequence[int] | None = None) -> array:
     for a in axes:
         if not -x.ndim <= a < x.ndim:
             raise IndexError(f"flip: axis {a} is out of range for {x.ndim} dimensions")
-    reversed_axes = {a % x.ndim for a in axes}
-    return x[tuple(slice(None, None, -1 if a in reversed_axes else 1) for a in range(x.ndim))]
+    return mx.flip(x, axis=list(axes))
 
 
 def moveaxis(x: array, source: int | Sequence[int], destination: int | Sequence[int], /) -> array:
@@ -111,13 +110,7 @@ def reshape(x: array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
 
 def roll(x: array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None) -> array:
     """Elements shifted along axes, those that fall off one end come back at the other; flat with axis=None."""
-    if axis is None:
-        return mx.roll(x.reshape(-1), shift).reshape(x.shape) if x.size else x
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    shifts = [shift] * len(axes) if isinstance(shift, int) else list(shift)
-    for s, a in zip(shifts, axes, strict=True):
-        x = mx.roll(x, s, a) if x.size else x
-    return x
+    return mx.roll(x, shift, axis) if x.size else x
 
 
 def squeeze(x: array, /, axis: int | Sequence[int]) -> array:

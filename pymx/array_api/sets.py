@@ -39,21 +39,8 @@ class UniqueInverse(NamedTuple):
 
 def unique_all(x: array, /) -> UniqueAll:
     """Unique elements with indices, inverse and counts."""
-    flat = x.reshape(-1)
-    n = flat.size
-    if n == 0:
-        none = mx.zeros((0,), dtype=INDEX)
-        return UniqueAll(flat, none, none.reshape(x.shape), none)
-    order = mx.argsort(flat).astype(INDEX)
-    ordered = mx.take(flat, order, axis=0)
-    starts_group = mx.concatenate([mx.array([True]), ordered[1:] != ordered[:-1]])
-    starts = mx.nonzero(starts_group)[0].astype(INDEX)
-    group = mx.cumsum(starts_group.astype(INDEX)) - 1
-    inverse = mx.put_along_axis(mx.zeros((n,), dtype=INDEX), order, group, axis=0)
-    ends = mx.concatenate([starts[1:], mx.array([n], dtype=INDEX)])
-    return UniqueAll(
-        mx.take(ordered, starts, axis=0), mx.take(order, starts, axis=0), inverse.reshape(x.shape), ends - starts
-    )
+    values, indices, inverse, counts = mx.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    return UniqueAll(values, indices.astype(INDEX), inverse.astype(INDEX).reshape(x.shape), counts.astype(INDEX))
 
 
 def unique_counts(x: array, /) -> UniqueCounts:
@@ -70,4 +57,4 @@ def unique_inverse(x: array, /) -> UniqueInverse:
 
 def unique_values(x: array, /) -> array:
     """Unique elements."""
-    return unique_all(x).values
+    return mx.unique(x)  # type: ignore[return-value]

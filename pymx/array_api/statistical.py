@@ -115,9 +115,4 @@ def diff(
     parts = [part for part in (prepend, x, append) if part is not None]
     dtype = result_type(*parts)
     joined = mx.concatenate([p.astype(dtype) for p in parts], axis=axis) if len(parts) > 1 else x
-    for _ in range(n):
-        size = joined.shape[axis]
-        after = mx.take(joined, mx.arange(1, builtins.max(size, 1)), axis=axis)
-        before = mx.take(joined, mx.arange(0, builtins.max(size - 1, 0)), axis=axis)
-        joined = mx.not_equal(after, before) if isdtype(dtype, "bool") else after - before
-    return joined
+    return mx.diff(joined, n=n, axis=axis)

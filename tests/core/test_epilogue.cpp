@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "c/check.h"
-#include "graph_builder.hpp"
+#include "expect_program.hpp"
 #include "runtime/memory.hpp"
 
 using mx::Attrs;
@@ -11,16 +10,7 @@ using mx::Dims;
 using mx::DType;
 using mx::OpCode;
 using mx::lower::lower;
-using mx::lower::print;
 using mx::lower::Program;
-
-static Program expect(GraphBuilder &b, const char *expected) {
-  Program program = lower(std::move(b.graph));
-  const std::string text = print(program);
-  if (text != expected) fprintf(stderr, "expected:\n%sgot:\n%s", expected, text.c_str());
-  CHECK(text == expected);
-  return program;
-}
 
 static void test_bias_and_activation() {
   GraphBuilder b;

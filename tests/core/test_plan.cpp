@@ -1,23 +1,13 @@
 // Which programs small graphs are lowered to, as text: what fuses, where values lie, what memory is shared.
 #include <string>
 
-#include "c/check.h"
-#include "graph_builder.hpp"
+#include "expect_program.hpp"
 
 using mx::Attrs;
 using mx::Dims;
 using mx::OpCode;
 using mx::lower::lower;
-using mx::lower::print;
 using mx::lower::Program;
-
-static Program expect(GraphBuilder &b, const char *expected) {
-  Program program = lower(std::move(b.graph));
-  const std::string text = print(program);
-  if (text != expected) fprintf(stderr, "expected:\n%sgot:\n%s", expected, text.c_str());
-  CHECK(text == expected);
-  return program;
-}
 
 static void test_a_chain_is_one_loop() {
   GraphBuilder b;
