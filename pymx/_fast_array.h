@@ -7,7 +7,7 @@ typedef struct {
 } ArrayObject;
 
 /* What belongs to an interpreter, in the list that its builtins get. */
-enum { HELD_ARRAY_CLASS, HELD_LONG_EVAL, N_HELD };
+enum { HELD_ARRAY_CLASS, HELD_LONG_EVAL, HELD_DRAIN, N_HELD };
 
 /* One for the process: interpreters share it, each derives its own class array from it. */
 static PyTypeObject *array_base = NULL;

@@ -3,7 +3,11 @@
 
 enum { MAX_FAST = 64 }; /* arguments and results of the fast paths; more take the long way */
 
-/* eval(*args): arrays and short work at once, else the function that set_long_eval was given. */
+/* How long a wait takes at most before it comes back to Python, so that signals get through: as SLICE_MS in
+ * evaluate.py. */
+enum { EVAL_SLICE_MS = 50 };
+
+/* eval(*args): arrays at once, short work with the GIL kept; else the function that set_long_eval was given. */
 static PyObject *py_eval(PyObject *module, PyObject *args) {
   mx_array handles[MAX_FAST];
   const Py_ssize_t n = PyTuple_Size(args);
@@ -15,9 +19,15 @@ static PyObject *py_eval(PyObject *module, PyObject *args) {
     handles[i] = handle_of(item);
   }
   if (i == n) {
-    const mx_status status = mx_eval_inline(&done, handles, (size_t)n);
-    if (status) return raise_status(status);
+    mx_status status = mx_eval_inline(&done, handles, (size_t)n);
+    if (!status && !done) {
+      PyThreadState *thread = PyEval_SaveThread();
+      status = mx_eval_for(handles, (size_t)n, EVAL_SLICE_MS);
+      PyEval_RestoreThread(thread);
+      if (!status) return PyObject_CallNoArgs(PyList_GetItem(module, HELD_DRAIN));
+    }
     if (done) return Py_NewRef(Py_None);
+    if (status != MX_ERROR_TIMEOUT) return raise_status(status);
   }
   return PyObject_Call(PyList_GetItem(module, HELD_LONG_EVAL), args, NULL);
 }
@@ -153,3 +163,4 @@ static PyObject *py_set_array_class(PyObject *module, PyObject *cls) {
 static PyObject *py_set_long_eval(PyObject *module, PyObject *function) {
   return hold(module, HELD_LONG_EVAL, function);
 }
+static PyObject *py_set_drain(PyObject *module, PyObject *function) { return hold(module, HELD_DRAIN, function); }

@@ -42,6 +42,7 @@ def _eval_long(*args: Any) -> None:
 
 
 fast.set_long_eval(_eval_long)
+fast.set_drain(lifecycle.drain)
 eval: Callable[..., None] = fast.eval
 
 

@@ -84,6 +84,9 @@ MX_API MX_CHECK mx_status mx_eval(const mx_array *xs, size_t n_xs);
 /* Starts computing the arrays. */
 MX_API MX_CHECK mx_status mx_async_eval(const mx_array *xs, size_t n_xs);
 
+/* As mx_eval, but TIMEOUT after timeout_ms; what was started goes on. */
+MX_API MX_CHECK mx_status mx_eval_for(const mx_array *xs, size_t n_xs, uint32_t timeout_ms);
+
 /* Computes the arrays on this thread if that takes at most about 20 us and nothing must be waited for: *done_out. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_eval_inline(bool *done_out, const mx_array *xs, size_t n_xs);
 

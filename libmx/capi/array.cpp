@@ -161,6 +161,12 @@ void eval(ValueVector xs) {
   bury_waiting_nodes();
 }
 
+void eval_for(ValueVector xs, uint32_t timeout_ms) {
+  const bool done = mx::eval(xs, timeout_ms);
+  bury_waiting_nodes();
+  if (!done) fail(MX_ERROR_TIMEOUT, "eval_for: not done after %u ms", timeout_ms);
+}
+
 void async_eval(ValueVector xs) {
   start(xs);
   bury_waiting_nodes();

@@ -1,8 +1,11 @@
 #include "eval/eval.hpp"
 
+#include <algorithm>
+
 #include "backends/cpu/strided_copy.hpp"
 #include "base/status.hpp"
 #include "eval/region.hpp"
+#include "runtime/futex.hpp"
 #include "runtime/lifecycle.hpp"
 
 namespace mx {
@@ -16,6 +19,17 @@ bool done(std::span<const Value> values) noexcept {
   return true;
 }
 
+// What a start does itself.
+struct Effort {
+  size_t most_nodes = 0;    // of a graph that is lowered; 0: any number
+  int64_t longest_ns = 0;   // what is estimated to take no longer is computed here if that is possible at once
+  bool leaves_long = false;  // what takes longer is not started, if it is all there is
+};
+
+// The time that a thread has which would wait for the result anyway. A host that comes back to look at its signals
+// waits no longer than a second.
+int64_t longest_wait_ns(uint32_t timeout_ms) noexcept { return std::min<int64_t>(timeout_ms, 1000) * 1'000'000; }
+
 // A task that could not be submitted: its nodes hold why.
 [[noreturn]] void refuse(evaluation::RegionTask &task) {
   const mx_status status = current_exception_status();
@@ -24,46 +38,55 @@ bool done(std::span<const Value> values) noexcept {
   throw;
 }
 
-void submit(Ref<evaluation::RegionTask> task) {
+void submit(const Ref<evaluation::RegionTask> &task) {
   try {
-    task->prepare();
     task->stream().submit(task);
   } catch (...) {
     refuse(*task);
   }
 }
 
-// Claims and submits the regions of a walk; false if another thread claimed part of the graph meanwhile.
-bool submit(evaluation::Walk &walk) {
+enum class Outcome : uint8_t { started, left, overtaken };
+
+// Claims and submits the regions of a walk, unless another thread claimed part of the graph meanwhile.
+Outcome submit(evaluation::Walk &walk, const Effort &effort) {
   for (const auto &region : walk.regions) {
-    Ref<evaluation::RegionTask> task = evaluation::RegionTask::claim(walk, region);
-    if (!task) return false;
-    if (&region == &walk.regions.back()) walk.nodes.clear();  // so that leaves can be donated
-    submit(std::move(task));
+    const bool is_last = &region == &walk.regions.back();
+    Ref<evaluation::RegionTask> task = evaluation::RegionTask::copy(walk, region);
+    task->prepare();
+    if (is_last && task->estimate_ns <= effort.longest_ns) task->small = true;
+    if (effort.leaves_long && walk.regions.size() == 1 && !task->small) return Outcome::left;
+    if (!task->claim(walk, region)) return Outcome::overtaken;
+    if (is_last) walk.nodes.clear();  // so that leaves can be donated
+    submit(task);
   }
-  return true;
+  return Outcome::started;
 }
 
-bool start(std::span<const Value> values, size_t max_nodes) {
+bool start(std::span<const Value> values, const Effort &effort) {
   while (!done(values)) {
     if (values.size() == 1) {
       require_running();
       if (evaluation::run_here(*values[0].node)) break;
     }
     evaluation::Walk walk;
-    if (!evaluation::walk(values, max_nodes, walk)) return false;
+    if (!evaluation::walk(values, effort.most_nodes, walk)) return false;
     if (walk.regions.empty()) break;  // all that is left is pending elsewhere
     require_running();
-    if (submit(walk)) break;
+    const Outcome outcome = submit(walk, effort);
+    if (outcome == Outcome::left) return false;
+    if (outcome == Outcome::started) break;
   }
   return true;
 }
 
 }  // namespace
 
-void start(std::span<const Value> values) { start(values, 0); }
+void start(std::span<const Value> values) { start(values, Effort{}); }
 
-bool start_if_small(std::span<const Value> values) { return start(values, small_graph) && done(values); }
+bool start_if_small(std::span<const Value> values) {
+  return start(values, {.most_nodes = small_graph, .leaves_long = true}) && done(values);
+}
 
 bool wait(const Value &value, uint32_t timeout_ms) {
   for (;;) {
@@ -71,7 +94,7 @@ bool wait(const Value &value, uint32_t timeout_ms) {
     const Node::Snapshot snapshot = value.node->snapshot();
     if (snapshot.state == NodeState::done) return true;
     if (snapshot.state == NodeState::lazy) {
-      start({&value, 1}, 0);
+      start({&value, 1}, {.longest_ns = longest_wait_ns(timeout_ms)});
       continue;
     }
     if (!snapshot.event->wait(timeout_ms)) return false;
@@ -80,9 +103,14 @@ bool wait(const Value &value, uint32_t timeout_ms) {
   }
 }
 
-void eval(std::span<const Value> values) {
-  start(values, 0);
-  for (const Value &value : values) wait(value, UINT32_MAX);
+bool eval(std::span<const Value> values, uint32_t timeout_ms) {
+  const Deadline deadline(timeout_ms);
+  start(values, {.longest_ns = longest_wait_ns(timeout_ms)});
+  for (const Value &value : values) {
+    const uint64_t left_ms = timeout_ms == UINT32_MAX ? timeout_ms : deadline.left_ns(UINT64_MAX) / 1'000'000;
+    if (!wait(value, static_cast<uint32_t>(left_ms))) return false;
+  }
+  return true;
 }
 
 void read(void *out, size_t n_bytes, const Value &value) {
@@ -106,7 +134,7 @@ Scalar item(const Value &value) {
 }
 
 Ref<Pin> pin(const Value &value) {
-  eval({&value, 1});
+  eval(value);
   return make_ref<Pin>(value.node->output(value.index));
 }
 

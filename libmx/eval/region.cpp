@@ -118,23 +118,27 @@ bool RegionTask::claim_targets() {
   return all;
 }
 
-Ref<RegionTask> RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
+Ref<RegionTask> RegionTask::copy(const Walk &walk, std::span<const uint32_t> region) {
   Ref<RegionTask> task = copy_region(walk, region);
   task->stream_ = Ref<Stream>::share(walk.nodes[region[0]].stream);
   task->judges_failures = true;
+  return task;
+}
+
+bool RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
   for (uint32_t i : region)
-    if (walk.nodes[i].needed) task->targets_.push_back(walk.nodes[i].node);
-  if (!task->claim_targets()) return {};
-  task->add_leaf_events(walk, region);
+    if (walk.nodes[i].needed) targets_.push_back(walk.nodes[i].node);
+  if (!claim_targets()) return false;
+  add_leaf_events(walk, region);
   for (uint32_t i : region) {
     WalkNode &w = walk.nodes[i];
     for (uint32_t source : w.sources)
       if (--walk.nodes[source].uses == 0) walk.nodes[source].node = {};
     w.inputs.clear();
-    w.event = task->event;  // what later regions wait for
+    w.event = event;  // what later regions wait for
     if (!w.needed) w.node = {};
   }
-  return task;
+  return true;
 }
 
 namespace {

@@ -12,12 +12,13 @@ constexpr int64_t here_ns = 5'000;
 
 class RegionTask : public Task {
  public:
-  // Copies the region out of the walk and claims its needed nodes. Null if another thread claimed one of them first:
-  // then nothing was claimed and the graph must be walked again.
-  static Ref<RegionTask> claim(Walk &walk, std::span<const uint32_t> region);
-
+  // Copies the region out of the walk.
+  static Ref<RegionTask> copy(const Walk &walk, std::span<const uint32_t> region);
   // Lowers now if that is cheap and all leaves have their values, to find out whether the task is small.
   virtual void prepare() = 0;
+  // Claims the region's needed nodes, before the task is submitted. False if another thread claimed one of them first:
+  // then nothing was claimed and the graph must be walked again.
+  bool claim(Walk &walk, std::span<const uint32_t> region);
   void execute() final;
   void release_inputs() noexcept final;
   Stream &stream() const noexcept { return *stream_; }

@@ -239,6 +239,7 @@ static void test_evaluation(void) {
   CHECK(mx_array_is_ready(&ready, both[1]) == MX_OK);
   CHECK(ready);
   CHECK(mx_eval(both, 2) == MX_OK); /* nothing is left to do */
+  CHECK(mx_eval_for(both, 2, 0) == MX_OK);
   CHECK(mx_eval(NULL, 0) == MX_OK);
   CHECK(mx_eval(NULL, 1) == MX_ERROR_INVALID_ARGUMENT);
   check_values(both[0], V(1, 4, 9));
@@ -294,6 +295,12 @@ static void test_waiting(void) {
   CHECK(view.n_dims == 2 && view.dims[0] == 600 && view.itemsize == 8);
   CHECK(fabs(((const double *)view.data)[5] - 1) < 1e-9);
   CHECK(mx_pin_free(pin) == MX_OK);
+  drop(x);
+  x = slow();
+  CHECK(mx_eval_inline(&done, &x, 1) == MX_OK);
+  CHECK(!done); /* it takes long */
+  CHECK(mx_eval_for(&x, 1, 0) == MX_ERROR_TIMEOUT); /* starts it */
+  CHECK(mx_eval_for(&x, 1, 60000) == MX_OK);
   drop(x);
   x = slow();
   CHECK(mx_wait(x, 0) == MX_ERROR_TIMEOUT); /* starts it */

@@ -16,6 +16,7 @@ BY_HAND = {
         "check",
         "set_errors",
         "set_array_class",
+        "set_drain",
         "set_long_eval",
         "eval",
         "tolist",

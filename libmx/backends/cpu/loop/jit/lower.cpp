@@ -1,6 +1,8 @@
 // Sources, sinks, selection and the walk; see lower.hpp.
 #include "backends/cpu/loop/jit/lower.hpp"
 
+#include "backends/cpu/loop/jit/balance.hpp"
+
 namespace mx::loop::jit {
 
 Lowering::Lowering(const Kernel &kernel, std::vector<Meeting> rows) : kernel_(kernel), held_(kernel.code.ins.size()) {
@@ -15,6 +17,7 @@ Lowering::Lowering(const Kernel &kernel, std::vector<Meeting> rows) : kernel_(ke
 
 VectorCode Lowering::run() {
   for (uint16_t v : schedule(kernel_.code)) lower(v);
+  balance(b_.code);
   return std::move(b_.code);
 }
 
