@@ -67,7 +67,9 @@ bool start(std::span<const Value> values, const Effort &effort) {
   while (!done(values)) {
     if (values.size() == 1) {
       require_running();
-      if (evaluation::run_here(*values[0].node)) break;
+      int64_t estimate_ns;
+      if (evaluation::run_here(*values[0].node, estimate_ns)) break;
+      if (effort.leaves_long && estimate_ns > evaluation::inline_ns) return false;
     }
     evaluation::Walk walk;
     if (!evaluation::walk(values, effort.most_nodes, walk)) return false;

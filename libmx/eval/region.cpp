@@ -164,7 +164,8 @@ bool all_done(std::span<const Value> values) noexcept {
 
 }  // namespace
 
-bool run_here(Node &node) {
+bool run_here(Node &node, int64_t &estimate_ns) {
+  estimate_ns = 0;
   if (node.op == OpCode::placeholder || node.op == OpCode::thread_key) return false;
   auto *callable = node.op == OpCode::compiled_call ? static_cast<Callable *>(node.payload.get()) : nullptr;
   for (ProgramRef program;;) {
@@ -174,7 +175,8 @@ bool run_here(Node &node) {
       std::span<const Value> inputs = here.inputs();
       if (!program) program = callable ? callable->find_program(inputs) : find_program(node, inputs);
       if (program) {
-        if (program->estimate_ns > here_ns || could_donate(*program, inputs)) return false;
+        estimate_ns = program->estimate_ns;
+        if (estimate_ns > here_ns || could_donate(*program, inputs)) return false;
         lower::Leaves leaves;
         borrow(leaves, callable ? inputs.first(callable->n_arguments()) : inputs);
         if (callable) borrow(leaves, callable->constants());

@@ -12,6 +12,8 @@
 #include "ops/reduce.hpp"
 #include "ops/unary.hpp"
 #include "runtime/lifecycle.hpp"
+#include "runtime/pool.hpp"
+#include "runtime/scheduler.hpp"
 
 using mx::Dims;
 using mx::DType;
@@ -211,8 +213,35 @@ static void test_large_graphs_are_freed_in_parts() {
   CHECK(mx::memory_counters().active == before);
 }
 
+// Who waits computes, where that is estimated to take less than the wait, and no worker is called for it; who only
+// starts work, or must not be held up, does not.
+static void test_who_waits_computes() {
+  mx::set_num_threads(1);
+  const Value x = vector(std::vector<float>(100'000, 2));
+  const uint32_t before = mx::Scheduler::state.alive.load();
+  const auto work = [&] { return mx::ops::add(mx::ops::exp(x), mx::ops::sin(x)); };
+  Value y = work();
+  CHECK(!mx::start_if_small({&y, 1}));
+  CHECK(y.node->state() == NodeState::lazy);
+  CHECK(mx::eval({&y, 1}, 1000));
+  CHECK(y.node->state() == NodeState::done);
+  Value z = work();
+  CHECK(mx::wait(z, 1000));
+  const Value alone = mx::ops::exp(x);
+  CHECK(!mx::start_if_small({&alone, 1}));
+  CHECK(alone.node->state() == NodeState::lazy);
+  mx::eval(alone);
+  CHECK(mx::Scheduler::state.alive.load() == before);
+  y = work();
+  mx::start({&y, 1});
+  CHECK(mx::Scheduler::state.alive.load() == 1);
+  mx::eval(y);
+  mx::set_num_threads(2);
+}
+
 int main() {
   mx::require_running();
+  test_who_waits_computes();  // before any other makes a worker
   test_values_alive_outside_are_kept();
   test_around_compiled_calls();
   test_streams_of_one_graph();

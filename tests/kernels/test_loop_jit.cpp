@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "backends/cpu/loop/jit/vector_code.hpp"
 #include "config.h"
 #include "loop_reference.hpp"
 
@@ -153,6 +154,27 @@ void test_pressure(const Backend &backend) {
     p.output(p.apply(Op::fma, product, sum, all[3]));
     CHECK(p.compare(backend) == is_wide_enough(backend));
   }
+}
+
+// Sums and extremes alone would keep half of a core's units waiting; what moves to the others keeps its value.
+void test_balance(const Backend &backend) {
+  Problem p;
+  const uint16_t x = p.input(), y = p.input();
+  uint16_t v = x;
+  for (int i = 0; i < 6; i++)
+    v = p.apply(Op::maximum, p.apply(Op::add, p.apply(Op::multiply, v, p.scalar(1.1f)), y), p.scalar(-0.5f));
+  p.output(v);
+  CHECK(p.compare(backend) == is_wide_enough(backend));
+#if MX_HAVE_XBYAK
+  if (!is_wide_enough(backend)) return;
+  const loop::KernelRef kernel = loop::compile_for(backend, p.code);
+  int adders = 0, multipliers = 0;
+  for (const loop::jit::Instruction &ins : loop::jit::lower(*kernel, {3, loop::jit::Meeting::moving}).ins) {
+    adders += ins.op == loop::jit::V::add || ins.op == loop::jit::V::larger;
+    multipliers += ins.op == loop::jit::V::multiply || ins.op == loop::jit::V::madd;
+  }
+  CHECK(adders == 9 && multipliers == 9);
+#endif
 }
 
 void test_lengths(const Backend &backend) {
@@ -320,6 +342,7 @@ int main(int argc, char **argv) {
     random_state = 1;
     test_coverage(*backend);
     test_pressure(*backend);
+    test_balance(*backend);
     test_lengths(*backend);
     test_too_long(*backend);
     test_nan_bound(*backend);
