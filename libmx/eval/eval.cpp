@@ -21,8 +21,8 @@ bool done(std::span<const Value> values) noexcept {
 
 // What a start does itself.
 struct Effort {
-  size_t most_nodes = 0;    // of a graph that is lowered; 0: any number
-  int64_t longest_ns = 0;   // what is estimated to take no longer is computed here if that is possible at once
+  size_t most_nodes = 0;     // of a graph that is lowered; 0: any number
+  int64_t longest_ns = 0;    // what is estimated to take no longer is computed here if that is possible at once
   bool leaves_long = false;  // what takes longer is not started, if it is all there is
 };
 

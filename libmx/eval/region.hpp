@@ -39,8 +39,8 @@ class RegionTask : public Task {
 };
 
 // Computes a single node whose inputs all have their values, if that takes next to no time: on this thread, under the
-// node's lock, without a task, a claim or an event. Else nothing is done, and `estimate_ns` says how long it takes, 0 if
-// that is not known.
+// node's lock, without a task, a claim or an event. Else nothing is done, and `estimate_ns` says how long it takes, 0
+// if that is not known.
 bool run_here(Node &node, int64_t &estimate_ns);
 
 }  // namespace mx::evaluation

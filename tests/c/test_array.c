@@ -298,7 +298,7 @@ static void test_waiting(void) {
   drop(x);
   x = slow();
   CHECK(mx_eval_inline(&done, &x, 1) == MX_OK);
-  CHECK(!done); /* it takes long */
+  CHECK(!done);                                     /* it takes long */
   CHECK(mx_eval_for(&x, 1, 0) == MX_ERROR_TIMEOUT); /* starts it */
   CHECK(mx_eval_for(&x, 1, 60000) == MX_OK);
   drop(x);
