@@ -8,15 +8,13 @@ enum { MAX_FAST = 64 }; /* arguments and results of the fast paths; more take th
 enum { EVAL_SLICE_MS = 50 };
 
 /* eval(*args): arrays at once, short work with the GIL kept; else the function that set_long_eval was given. */
-static PyObject *py_eval(PyObject *module, PyObject *args) {
+static PyObject *py_eval(PyObject *module, PyObject *const *args, Py_ssize_t n) {
   mx_array handles[MAX_FAST];
-  const Py_ssize_t n = PyTuple_Size(args);
   bool done = false;
   Py_ssize_t i = 0;
   for (; i < n && n <= MAX_FAST; i++) {
-    PyObject *item = PyTuple_GetItem(args, i);
-    if (!is_array(item)) break;
-    handles[i] = handle_of(item);
+    if (!is_array(args[i])) break;
+    handles[i] = handle_of(args[i]);
   }
   if (i == n) {
     mx_status status = mx_eval_inline(&done, handles, (size_t)n);
@@ -29,7 +27,11 @@ static PyObject *py_eval(PyObject *module, PyObject *args) {
     if (done) return Py_NewRef(Py_None);
     if (status != MX_ERROR_TIMEOUT) return raise_status(status);
   }
-  return PyObject_Call(PyList_GetItem(module, HELD_LONG_EVAL), args, NULL);
+  PyObject *all = PyTuple_New(n);
+  for (i = 0; all && i < n; i++) PyTuple_SetItem(all, i, Py_NewRef(args[i]));
+  PyObject *result = all ? PyObject_Call(PyList_GetItem(module, HELD_LONG_EVAL), all, NULL) : NULL;
+  Py_XDECREF(all);
+  return result;
 }
 
 static const char eval_doc[] =

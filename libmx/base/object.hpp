@@ -19,6 +19,13 @@ class Object {
   void release() noexcept {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
+  // The same where only references that own lead to the object: the last one needs no locked instruction.
+  void release_owned() noexcept {
+    if (refs_.load(std::memory_order_acquire) == 1)
+      destroy();
+    else
+      release();
+  }
   // For lists that do not own: false when the last reference is gone already.
   bool try_retain() noexcept {
     uint32_t n = refs_.load(std::memory_order_relaxed);

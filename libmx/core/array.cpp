@@ -87,7 +87,10 @@ uint64_t share_array(uint64_t handle) {
 
 void close_array(uint64_t handle) {
   if (handle == 0) return;
-  LockedSlot(handle, Tag::array).close()->release();
+  LockedSlot slot(handle, Tag::array);
+  const bool shared = slot.item().detail == is_shared;
+  Object *const object = slot.close();
+  shared ? object->release() : static_cast<Node *>(object)->release();
 }
 
 }  // namespace mx

@@ -34,6 +34,7 @@ enum class NodeState : uint8_t {
 
 class Node final : public Object {
  public:
+  void release() noexcept { release_owned(); }
   // Takes over the parts; infers the outputs. `payload` is what attributes cannot hold (a file, a compiled entry).
   Node(OpCode op, Attrs &&attrs, ValueVector &&inputs, std::span<const Spec> outputs, Ref<Stream> stream,
        Ref<Object> payload);

@@ -11,7 +11,7 @@
 namespace mx {
 namespace {
 
-constexpr size_t small_graph = 512;
+constexpr size_t small_graph = 2048;
 
 bool done(std::span<const Value> values) noexcept {
   for (const Value &value : values)

@@ -1,6 +1,7 @@
 #include "eval/program_cache.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "eval/keyed_table.hpp"
@@ -15,6 +16,7 @@ constexpr size_t most_programs = 1024, most_nodes = 16 * 1024;
 struct Kept {
   ProgramRef program;
   size_t n_nodes = 0;
+  uint32_t n_lookups = 0;
 };
 using Table = KeyedTable<Kept>;
 
@@ -26,6 +28,30 @@ struct Cache {
 Cache &cache() noexcept {
   static Cache *const leaked = new Cache;
   return *leaked;
+}
+
+// Programs that were looked up so often that another lookup should take no lock: each stays for ever in the one place
+// that its hash allows. More than these, and what comes second to a place, are found in the cache.
+struct Favourite {
+  std::string key;
+  ProgramRef program;
+};
+constexpr size_t n_favourites = 256;
+constexpr uint32_t lookups_of_favourite = 32;
+constinit std::atomic<const Favourite *> favourites[n_favourites];
+
+const Favourite *favourite(std::string_view key, size_t hash) noexcept {
+  const Favourite *found = favourites[hash % n_favourites].load(std::memory_order_acquire);
+  return found && found->key == key ? found : nullptr;
+}
+
+void make_favourite(std::string_view key, size_t hash, const ProgramRef &program) {
+  std::atomic<const Favourite *> &place = favourites[hash % n_favourites];
+  const Favourite *none = nullptr;
+  if (place.load(std::memory_order_relaxed)) return;
+  auto made = std::make_unique<const Favourite>(std::string(key), program);
+  if (place.compare_exchange_strong(none, made.get(), std::memory_order_release, std::memory_order_relaxed))
+    made.release();
 }
 
 // All that lowering depends on. Counts go before lists, so different graphs never encode alike; the specs of inner
@@ -49,13 +75,15 @@ class Encoder {
     add_node(node.op, inputs.size(), node.attrs);
     for (const Value &input : inputs) add_leaf(spec_of(input), input.node->output(input.index).layout.strides);
   }
-  std::string_view key() const noexcept { return {bytes_.data(), bytes_.size()}; }
+  std::string_view key() const noexcept {
+    return {reinterpret_cast<const char *>(words_.data()), words_.size() * sizeof(int64_t)};
+  }
 
  private:
-  void put(int64_t x) { bytes_.append(reinterpret_cast<const char *>(&x), sizeof x); }
+  void put(int64_t x) { words_.push_back(x); }
   void put(lower::Edge e) { put(static_cast<int64_t>(uint64_t{e.node} << 32 | e.index)); }
   void put(std::span<const int64_t> list) {
-    bytes_.append(reinterpret_cast<const char *>(list.data()), list.size_bytes());
+    for (int64_t x : list) put(x);
   }
   void add_leaf(const Spec &spec, const Dims &strides) {
     put(-1 - static_cast<int64_t>(spec.dtype) - (static_cast<int64_t>(spec.shape.size()) << 8));
@@ -67,17 +95,25 @@ class Encoder {
         static_cast<int64_t>(attrs.words().size()));
     put(attrs.words());
   }
-  SmallVector<char, 512> bytes_;
+  SmallVector<int64_t, 64> words_;
 };
 
 ProgramRef find(std::string_view key) {
   const size_t hash = key_hash(key);
-  Cache &c = cache();
-  const std::lock_guard guard(lock_for(LockRank::functions, &c));
-  Table::Row *row = c.table.find(key, hash);
-  if (!row) return {};
-  row->used = ++c.tick;
-  return row->value.program;
+  if (const Favourite *found = favourite(key, hash)) return {ProgramRef(), found->program.get()};  // not counted
+  ProgramRef program;
+  bool is_often = false;
+  {
+    Cache &c = cache();
+    const std::lock_guard guard(lock_for(LockRank::functions, &c));
+    Table::Row *row = c.table.find(key, hash);
+    if (!row) return {};
+    row->used = ++c.tick;
+    is_often = ++row->value.n_lookups == lookups_of_favourite;
+    program = row->value.program;
+  }
+  if (is_often) make_favourite(key, hash, program);
+  return program;
 }
 
 ProgramRef lower_now(lower::Graph graph) {

@@ -162,6 +162,28 @@ bool all_done(std::span<const Value> values) noexcept {
   return true;
 }
 
+void run(Node::Exclusive &here, const lower::Program &program, std::span<const Value> inputs,
+         std::span<const Value> constants) {
+  lower::Leaves leaves;
+  borrow(leaves, inputs);
+  borrow(leaves, constants);
+  lower::Results results = program.run(std::move(leaves));
+  here.finish(results);
+}
+
+void run_plain(Node::Exclusive &here, const lower::Program &program, std::span<const Value> inputs,
+               std::span<const Value> constants) {
+  SmallVector<char *, lower::most_plain_storages> leaves;
+  for (std::span<const Value> values : {inputs, constants})
+    for (const Value &value : values) {
+      const Output &output = value.node->output(value.index);
+      leaves.push_back(reinterpret_cast<char *>(output.buffer->data()) + output.layout.offset);
+    }
+  Result results[lower::most_plain_outputs];
+  program.run_plain({leaves.data(), leaves.size()}, results);
+  here.finish(results);
+}
+
 }  // namespace
 
 bool run_here(Node &node, int64_t &estimate_ns) {
@@ -177,11 +199,9 @@ bool run_here(Node &node, int64_t &estimate_ns) {
       if (program) {
         estimate_ns = program->estimate_ns;
         if (estimate_ns > here_ns || could_donate(*program, inputs)) return false;
-        lower::Leaves leaves;
-        borrow(leaves, callable ? inputs.first(callable->n_arguments()) : inputs);
-        if (callable) borrow(leaves, callable->constants());
-        lower::Results results = program->run(std::move(leaves));
-        here.finish(results);
+        if (callable) inputs = inputs.first(callable->n_arguments());
+        const auto constants = callable ? callable->constants() : std::span<const Value>();
+        program->is_plain ? run_plain(here, *program, inputs, constants) : run(here, *program, inputs, constants);
         return true;
       }
     }

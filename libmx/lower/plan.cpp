@@ -472,7 +472,9 @@ Program lower(Graph graph) {
   const profile::Span span(profile::Kind::compile, "lower");
   simplify(graph);
   expand(graph);
-  return Planner(graph).run();
+  Program program = Planner(graph).run();
+  program.note_plain();
+  return program;
 }
 
 }  // namespace mx::lower

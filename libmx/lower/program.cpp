@@ -184,56 +184,43 @@ class Run {
   std::vector<bool> lost_;  // per storage; empty until something fails
 };
 
-constexpr size_t most_plain_storages = 8;
-
-// One loop between borrowed leaves and outputs, which is most of what small evaluations run.
-bool is_plain(const Program &program, const Leaves &leaves) noexcept {
-  if (program.steps.size() != 1 || program.steps[0].kind != Step::Kind::loop || program.arena_bytes ||
-      program.storages.size() > most_plain_storages)
-    return false;
-  for (const Leaf &leaf : leaves)
-    if (leaf.owned) return false;
-  return true;
-}
-
-Results run_plain(const Program &program, const Leaves &leaves) {
-  char *bases[most_plain_storages] = {};
-  Ref<Buffer> buffers[most_plain_storages];
-  for (size_t i = 0; i < program.storages.size(); i++) {
-    const Storage &storage = program.storages[i];
-    if (storage.kind == Storage::Kind::leaf) {
-      const Leaf &leaf = leaves[storage.index];
-      bases[i] = reinterpret_cast<char *>(leaf.buffer->data()) + leaf.offset;
-    } else if (storage.kind == Storage::Kind::owned) {
-      buffers[i] = allocate(static_cast<size_t>(storage.bytes));
-      bases[i] = reinterpret_cast<char *>(buffers[i]->data());
-    }
-  }
-  const Step &step = program.steps[0];
-  SmallVector<char *, 8> operands;
-  for (size_t k = 0; k < step.operand_storage.size(); k++)
-    operands.push_back(bases[step.operand_storage[k]] + step.operand_offset[k]);
-  check_cancel();
-  {
-    const profile::KernelSpan span(step.label);
-    loop::run(*step.prepared, {operands.data(), operands.size()}, step.scalars);
-  }
-  Results results;
-  results.reserve(program.outputs.size());
-  for (const Place &place : program.outputs) {
-    Result &result = results.emplace_back(place.layout, buffers[place.storage]);
-    const Storage &storage = program.storages[place.storage];
-    if (storage.kind != Storage::Kind::leaf) continue;
-    result.buffer = Ref<Buffer>::share(leaves[storage.index].buffer);
-    result.layout.offset += leaves[storage.index].offset;
-  }
-  return results;
-}
-
 }  // namespace
 
+void Program::note_plain() noexcept {
+  is_plain = steps.size() == 1 && steps[0].kind == Step::Kind::loop && arena_bytes == 0 &&
+             storages.size() <= most_plain_storages && steps[0].operand_storage.size() <= most_plain_storages &&
+             outputs.size() <= most_plain_outputs;
+  size_t n_owned = 0;
+  for (const Storage &storage : storages) {
+    n_owned += storage.kind == Storage::Kind::owned;
+    is_plain &= storage.kind != Storage::Kind::temp;
+  }
+  for (const Place &place : outputs)
+    is_plain &= storages[place.storage].kind == Storage::Kind::owned &&
+                (&place == &outputs[0] || place.storage != outputs[0].storage);
+  is_plain &= n_owned == outputs.size();
+}
+
+void Program::run_plain(std::span<char *const> leaves, std::span<Result> results) const {
+  char *bases[most_plain_storages];
+  for (size_t i = 0; i < storages.size(); i++)
+    if (storages[i].kind == Storage::Kind::leaf) bases[i] = leaves[storages[i].index];
+  for (size_t k = 0; k < outputs.size(); k++) {
+    const Place &place = outputs[k];
+    results[k].layout = place.layout;
+    results[k].buffer = allocate(static_cast<size_t>(storages[place.storage].bytes));
+    bases[place.storage] = reinterpret_cast<char *>(results[k].buffer->data());
+  }
+  const Step &step = steps[0];
+  char *operands[most_plain_storages];
+  const size_t n = step.operand_storage.size();
+  for (size_t k = 0; k < n; k++) operands[k] = bases[step.operand_storage[k]] + step.operand_offset[k];
+  check_cancel();
+  const profile::KernelSpan span(step.label);
+  loop::run(*step.prepared, {operands, n}, step.scalars);
+}
+
 Results Program::run(Leaves leaves, std::exception_ptr *failure) const {
-  if (!failure && is_plain(*this, leaves)) return run_plain(*this, leaves);
   std::exception_ptr first;
   Results results = Run(*this, leaves)(first);
   if (failure)

@@ -96,6 +96,9 @@ struct Leaf {
 using Leaves = SmallVector<Leaf, 4>;
 using Results = SmallVector<Result, 1>;
 
+// What a plain program has at most.
+constexpr size_t most_plain_storages = 8, most_plain_outputs = 2;
+
 class Program {
  public:
   std::vector<Storage> storages;
@@ -104,6 +107,12 @@ class Program {
   int64_t arena_bytes = 0;
   int64_t estimate_ns = 0;    // on one thread
   Ref<cpu::PackCache> packs;  // for constant operands of products; null if nobody keeps them
+
+  // One loop, and nothing but leaves and outputs: most of what small evaluations run. Then run_plain does the same as
+  // run, from the addresses of the leaves, which stay with the caller, to as many results as there are outputs.
+  bool is_plain = false;
+  void note_plain() noexcept;
+  void run_plain(std::span<char *const> leaves, std::span<Result> results) const;
 
   // Computes the outputs from the leaves. Throws what kernels throw, bad_alloc, CANCELLED. With `failure`, the first
   // exception of a step goes there, and outputs that do not depend on it are there all the same; the others have no

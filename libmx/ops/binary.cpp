@@ -11,36 +11,36 @@ namespace mx::ops {
 namespace {
 
 // Operands are moved along: a copy of a reference costs as much as all else that a builder does.
-Value binary(OpCode op, Value a, Value b, DType d, const StreamRef &s) {
+Value binary(OpCode op, Value &&a, Value &&b, DType d, const StreamRef &s) {
   ValueVector inputs;
-  inputs.push_back(astype(std::move(a), d, s));
-  inputs.push_back(astype(std::move(b), d, s));
+  inputs.push_back(dtype_of(a) == d ? std::move(a) : astype(std::move(a), d, s));
+  inputs.push_back(dtype_of(b) == d ? std::move(b) : astype(std::move(b), d, s));
   return make(op, {}, std::move(inputs), s);
 }
 
 DType joint(const Value &a, const Value &b) { return promote(dtype_of(a), dtype_of(b)); }
 
 // In the joint dtype; on two bools `logic` does the same.
-Value arithmetic(OpCode op, OpCode logic, Value a, Value b, const StreamRef &s) {
+Value arithmetic(OpCode op, OpCode logic, Value &&a, Value &&b, const StreamRef &s) {
   const DType d = joint(a, b);
   return binary(d == DType::bool_ ? logic : op, std::move(a), std::move(b), d, s);
 }
 
-Value in_floats(OpCode op, Value a, Value b, const StreamRef &s) {
+Value in_floats(OpCode op, Value &&a, Value &&b, const StreamRef &s) {
   const DType d = inexact(joint(a, b));
   return binary(op, std::move(a), std::move(b), d, s);
 }
 
-Value comparison(OpCode op, Value a, Value b, const StreamRef &s) {
+Value comparison(OpCode op, Value &&a, Value &&b, const StreamRef &s) {
   const DType d = joint(a, b);
   return binary(op, std::move(a), std::move(b), d, s);
 }
 
-Value logic(OpCode op, Value a, Value b, const StreamRef &s) {
+Value logic(OpCode op, Value &&a, Value &&b, const StreamRef &s) {
   return binary(op, std::move(a), std::move(b), DType::bool_, s);
 }
 
-Value shift(OpCode op, Value a, Value b, const StreamRef &s) {
+Value shift(OpCode op, Value &&a, Value &&b, const StreamRef &s) {
   const DType d = joint(a, b);
   return binary(op, std::move(a), std::move(b), d == DType::bool_ ? DType::uint8 : d, s);
 }
@@ -95,7 +95,8 @@ Value power(Value a, Value b, const StreamRef &s) {
 
 Value remainder(Value a, Value b, const StreamRef &s) {
   const DType d = joint(a, b);
-  if (d == DType::bool_) return astype(binary(OpCode::remainder, a, b, DType::uint8, s), d, s);
+  if (d == DType::bool_)
+    return astype(binary(OpCode::remainder, std::move(a), std::move(b), DType::uint8, s), d, s);
   return binary(OpCode::remainder, std::move(a), std::move(b), d, s);
 }
 
@@ -147,7 +148,10 @@ void broadcast(Specs in, Outs &out, DType d, const char *op) {
     wider = broadcast_shapes(*shape, spec->shape, op);
     shape = &wider;
   }
-  put_spec(out, d, *shape, op);
+  if (shape == &in[0]->shape && d == in[0]->dtype)
+    out.push_back(*in[0]);  // which was checked when it was made
+  else
+    put_spec(out, d, *shape, op);
 }
 
 void same(Specs in, Outs &out, bool (*ok)(DType), const char *op, const char *allowed) {

@@ -12,6 +12,7 @@ class Client;  // client.hpp
 // Memory that arrays view. Reference counted; a pooled one returns to the pool when the last reference goes.
 class Buffer : public Object {
  public:
+  void release() noexcept { release_owned(); }
   std::byte *data() const noexcept { return data_; }
   size_t size() const noexcept { return size_; }  // the bytes that were asked for
   bool writable() const noexcept { return !borrowed_; }

@@ -261,6 +261,7 @@ Plan make_plan(const Kernel &kernel, const Geometry &geometry, Reduce mode, bool
   choose_access(plan, stage_outputs, elements);
   note_tiles(plan);
   lay_out_buffer(plan);
+  prepare_choice(plan);
   return plan;
 }
 

@@ -37,6 +37,8 @@ struct Plan {
   bool may_stream = false;  // some row may
   bool rows_first = false;  // short segments of neighbouring rows go together: see prefers_rows
   bool is_large = false;    // reads more than the caches hold
+  SmallVector<jit::Meeting, 8> meetings{};  // of the rows with machine code, if none is streamed
+  double vm_ns = 0;                       // what all of it would take the VM
   // In a worker's buffer: the tape, the slots, scratch memory, the staging memory of each row.
   int64_t slots = 0, scratch = 0, buffer_bytes = 0;
 
@@ -82,6 +84,8 @@ struct Call {
   jit::Function function = nullptr;  // does the run in place of the tape, if there is one
 };
 
+// Notes in the plan what the choice of an executor depends on.
+void prepare_choice(Plan &plan);
 // The machine code for a run with these scalars, as lanes hold them, and streamed rows; null if the VM is to do it.
 jit::Function function_for(const Plan &plan, std::span<const uint64_t> scalars, std::span<const bool> streamed);
 

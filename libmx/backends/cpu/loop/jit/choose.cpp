@@ -27,22 +27,23 @@ bool has_nan_bound(const Kernel &kernel, std::span<const uint64_t> scalars) noex
   return false;
 }
 
-double work_ns(const Plan &plan) noexcept {
-  return static_cast<double>(estimate_ns(plan.kernel, plan.outer * plan.middle * plan.inner));
-}
-
 }  // namespace
+
+void prepare_choice(Plan &plan) {
+  plan.meetings = meetings(plan, {});
+  plan.vm_ns = static_cast<double>(estimate_ns(plan.kernel, plan.outer * plan.middle * plan.inner));
+}
 
 jit::Function function_for(const Plan &plan, std::span<const uint64_t> scalars, std::span<const bool> streamed) {
   if (has_nan_bound(plan.kernel, scalars)) return nullptr;
+  if (streamed.empty()) return plan.kernel.jitted.choose(plan.kernel, plan.meetings, plan.vm_ns);
   const auto rows = meetings(plan, streamed);
-  return plan.kernel.jitted.choose(plan.kernel, {rows.begin(), rows.size()}, work_ns(plan));
+  return plan.kernel.jitted.choose(plan.kernel, rows, plan.vm_ns);
 }
 
 const char *executor(const Prepared &prepared) {
-  const auto rows = meetings(prepared.plan, {});
-  const bool is_jit =
-      prepared.kernel->jitted.would_choose(*prepared.kernel, {rows.begin(), rows.size()}, work_ns(prepared.plan));
+  const Plan &plan = prepared.plan;
+  const bool is_jit = prepared.kernel->jitted.would_choose(*prepared.kernel, plan.meetings, plan.vm_ns);
   return is_jit ? "jit" : "vm";
 }
 
