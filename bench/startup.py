@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sysconfig
 import time
 from statistics import median
 from typing import Any
@@ -91,8 +92,10 @@ def measure(frameworks: list[str], n_threads: int, rounds: int) -> dict[str, dic
 def _process(name: str, env: dict[str, str]) -> tuple[float, float, float] | str:
     """Seconds to the first result, peak bytes, seconds from the last statement to the end of the process."""
     code = _PROBE.format(code=FIRST_OP[name])
+    if name == "pymx":  # this environment's .pth files import modules that have nothing to do with it; the peers' do not
+        env = {**env, "PYTHONPATH": sysconfig.get_path("platlib")}
     process = subprocess.Popen(
-        [environment.interpreter(name), "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+        [str(environment.PYTHON), "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
     )
     assert process.stdout and process.stderr
     line = process.stdout.readline()

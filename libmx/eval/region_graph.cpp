@@ -12,14 +12,15 @@ class GraphBuilder {
 
   void add(uint32_t i) {
     const WalkNode &w = walk_.nodes[i];
-    lower::GraphNode node;
+    SmallVector<lower::Edge, 2> inputs;  // first: these may add leaves
+    for (size_t k = 0; k < w.inputs.size(); k++) inputs.push_back(edge(w.sources[k], w.inputs[k]));
+    lower::GraphNode &node = graph_.nodes.emplace_back();
+    node.inputs = std::move(inputs);
     node.op = w.node->op;
     node.attrs = w.node->attrs;
     node.payload = w.node->payload;
     for (uint32_t k = 0; k < w.node->n_outputs; k++) node.specs.push_back(w.node->spec(k));
-    for (size_t k = 0; k < w.inputs.size(); k++) node.inputs.push_back(edge(w.sources[k], w.inputs[k]));
-    inside_.emplace_back(i, static_cast<uint32_t>(graph_.nodes.size()));
-    graph_.nodes.push_back(std::move(node));
+    inside_.emplace_back(i, static_cast<uint32_t>(graph_.nodes.size() - 1));
     if (!w.needed) return;
     for (uint32_t k = 0; k < w.node->n_outputs; k++) graph_.outputs.push_back({inside_.back().second, k});
   }

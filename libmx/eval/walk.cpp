@@ -49,7 +49,7 @@ class Walker {
 
   bool run(std::span<const Value> roots) {
     for (const Value &root : roots)
-      if (!visit(root.node)) return false;
+      if (!visit(*root.node)) return false;
     renumber();
     find_needed(roots);
     cut();
@@ -63,8 +63,8 @@ class Walker {
   };
 
   // Post-order without recursion: a node gets its final place when all its inputs have theirs.
-  bool visit(const Ref<Node> &root) {
-    if (map_.find_or_insert(root.get(), found_) != found_) return true;
+  bool visit(Node &root) {
+    if (map_.find_or_insert(&root, found_) != found_) return true;
     if (!enter(root)) return false;
     while (!stack_.empty()) {
       Frame &frame = stack_.back();
@@ -73,26 +73,27 @@ class Walker {
         stack_.pop_back();
         continue;
       }
-      const Ref<Node> input = pool_[frame.node].inputs[frame.next_input++].node;
-      const uint32_t index = map_.find_or_insert(input.get(), found_);
-      pool_[frame.node].sources.push_back(index);
-      if (index == found_ && !enter(input)) return false;
+      WalkNode &w = pool_[frame.node];
+      Node *const input = w.inputs[frame.next_input++].node.get();  // w keeps it
+      const uint32_t index = map_.find_or_insert(input, found_);
+      w.sources.push_back(index);
+      if (index == found_ && !enter(*input)) return false;
     }
     return true;
   }
 
-  bool enter(const Ref<Node> &node) {
+  bool enter(Node &node) {
     const uint32_t index = found_++;
-    Node::Snapshot snapshot = node->snapshot();
+    Node::Snapshot snapshot = node.snapshot();
     WalkNode &w = pool_.emplace_back();
-    w.node = node;
+    w.node = Ref<Node>::share(node);
     if (snapshot.state == NodeState::failed) {
       snapshot.event->wait(UINT32_MAX);
       snapshot.event->throw_if_failed();
     }
     w.leaf = snapshot.state != NodeState::lazy;
     if (snapshot.state == NodeState::pending) w.event = std::move(snapshot.event);
-    if (!w.leaf && node->op == OpCode::placeholder)
+    if (!w.leaf && node.op == OpCode::placeholder)
       fail(MX_ERROR_TRACE,
            "the value of an argument of a compiled function was asked for while the function is traced, or the array "
            "was kept beyond its trace; only shape, dtype and ndim are known there");
@@ -106,13 +107,11 @@ class Walker {
   void renumber() {
     std::vector<uint32_t> place(pool_.size());
     for (uint32_t i = 0; i < order_.size(); i++) place[order_[i]] = i;
-    walk_.nodes.resize(pool_.size());
-    for (uint32_t i = 0; i < pool_.size(); i++) {
-      for (uint32_t &source : pool_[i].sources) source = place[source];
-      walk_.nodes[place[i]] = std::move(pool_[i]);
+    walk_.nodes.reserve(pool_.size());
+    for (uint32_t i : order_) {
+      WalkNode &w = walk_.nodes.emplace_back(std::move(pool_[i]));
+      for (uint32_t &source : w.sources) walk_.nodes[source = place[source]].uses++;
     }
-    for (WalkNode &w : walk_.nodes)
-      for (uint32_t source : w.sources) walk_.nodes[source].uses++;
   }
 
   // A node is alive outside when it has more references than this walk knows of: two for each edge (the graph's and the
