@@ -92,7 +92,7 @@ def measure(frameworks: list[str], n_threads: int, rounds: int) -> dict[str, dic
 def _process(name: str, env: dict[str, str]) -> tuple[float, float, float] | str:
     """Seconds to the first result, peak bytes, seconds from the last statement to the end of the process."""
     code = _PROBE.format(code=FIRST_OP[name])
-    if name == "pymx":  # this environment's .pth files import modules that have nothing to do with it; the peers' do not
+    if name == "pymx":  # the .pth files of this environment import what it has nothing to do with
         env = {**env, "PYTHONPATH": sysconfig.get_path("platlib")}
     process = subprocess.Popen(
         [str(environment.PYTHON), "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <structmember.h>
 #define MX_CFFI
 #define MX_NOWAIT
 #define MX_OPTIONAL

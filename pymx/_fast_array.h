@@ -4,7 +4,6 @@
 
 typedef struct {
   PyObject_HEAD mx_array handle;
-  PyObject *weak_refs; /* here, so that class array adds nothing and the garbage collector has nothing to do with it */
 } ArrayObject;
 
 /* What belongs to an interpreter, in the list that its builtins get. */
@@ -55,7 +54,6 @@ static PyObject *wrap_array(PyObject *holder, mx_array x) {
 
 static void array_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
-  if (((ArrayObject *)self)->weak_refs) PyObject_ClearWeakRefs(self);
   mx_array_free(handle_of(self));
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
@@ -386,8 +384,6 @@ static PyObject *make_array_base(void) {
                                   {"dtype", get_dtype, NULL, "The element type.", NULL},
                                   {"_dtype_code", get_dtype_code, NULL, NULL, NULL},
                                   {NULL, NULL, NULL, NULL, NULL}};
-  static PyMemberDef members[] = {
-      {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weak_refs), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
 #define SLOTS(name, fn, what) \
   {Py_nb_##name, (void *)array_##name}, {Py_nb_inplace_##name, (void *)array_inplace_##name},
   static PyType_Slot slots[] = {BINARY_OPERATORS(SLOTS){Py_nb_power, (void *)array_power},
@@ -404,7 +400,6 @@ static PyObject *make_array_base(void) {
                                 {Py_mp_ass_subscript, (void *)array_ass_subscript},
                                 {Py_tp_methods, methods},
                                 {Py_tp_getset, getters},
-                                {Py_tp_members, members},
                                 {Py_bf_getbuffer, (void *)get_buffer},
                                 {Py_bf_releasebuffer, (void *)release_buffer},
                                 {0, NULL}};

@@ -38,7 +38,7 @@ class array(BufferBase):
     and Python's numbers, which are weak: they do not widen the dtype of their kind. `a += b` and `a[i] = v` update in
     place: the object stays, and memory that was exported before does not change."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
     _dtypes = DTYPES
     __array_priority__ = 1000  # NumPy's arrays leave operators to this class; its functions take arrays as their own
 

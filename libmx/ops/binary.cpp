@@ -95,8 +95,7 @@ Value power(Value a, Value b, const StreamRef &s) {
 
 Value remainder(Value a, Value b, const StreamRef &s) {
   const DType d = joint(a, b);
-  if (d == DType::bool_)
-    return astype(binary(OpCode::remainder, std::move(a), std::move(b), DType::uint8, s), d, s);
+  if (d == DType::bool_) return astype(binary(OpCode::remainder, std::move(a), std::move(b), DType::uint8, s), d, s);
   return binary(OpCode::remainder, std::move(a), std::move(b), d, s);
 }
 

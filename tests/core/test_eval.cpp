@@ -191,6 +191,22 @@ static void test_long_chains_again() {
   }
 }
 
+// More single ops than there are places for those that are found without a lock, each often enough to get one.
+static void test_many_small_programs() {
+  std::vector<Value> inputs;
+  for (size_t n = 1; n <= 300; n++) inputs.push_back(vector(std::vector<float>(n, static_cast<float>(n))));
+  for (int round = 0; round < 40; round++)
+    for (const Value &x : inputs) {
+      const Value sum = mx::ops::add(x, x), product = mx::ops::multiply(x, x);
+      mx::eval(sum);
+      mx::eval(product);
+      const auto n = static_cast<size_t>(mx::element_count(mx::spec_of(x).shape));
+      const auto value = static_cast<float>(n);
+      CHECK(values(sum) == std::vector<float>(n, 2 * value));
+      CHECK(values(product) == std::vector<float>(n, value * value));
+    }
+}
+
 // Dropping a large graph takes a bounded time; what waits goes with the next drops or when it is asked for.
 static void test_large_graphs_are_freed_in_parts() {
   mx::bury_waiting_nodes();
@@ -251,6 +267,7 @@ int main() {
   test_many_threads_one_graph();
   test_many_threads_one_node();
   test_long_chains_again();
+  test_many_small_programs();
   test_large_graphs_are_freed_in_parts();
   return 0;
 }

@@ -34,11 +34,11 @@ struct Plan {
   uint32_t n_outer = 0, n_middle = 0, n_inner = 0;  // how many dimensions
   int64_t outer = 1, middle = 1, inner = 1;         // how many elements
   bool any_staged = false;
-  bool may_stream = false;  // some row may
-  bool rows_first = false;  // short segments of neighbouring rows go together: see prefers_rows
-  bool is_large = false;    // reads more than the caches hold
+  bool may_stream = false;                  // some row may
+  bool rows_first = false;                  // short segments of neighbouring rows go together: see prefers_rows
+  bool is_large = false;                    // reads more than the caches hold
   SmallVector<jit::Meeting, 8> meetings{};  // of the rows with machine code, if none is streamed
-  double vm_ns = 0;                       // what all of it would take the VM
+  double vm_ns = 0;                         // what all of it would take the VM
   // In a worker's buffer: the tape, the slots, scratch memory, the staging memory of each row.
   int64_t slots = 0, scratch = 0, buffer_bytes = 0;
 

@@ -13,7 +13,7 @@ class Small {
   Small(const Plan &plan, std::span<char *const> data, char *buffer)
       : plan_(plan), level_(*plan.kernel.backend->level), data_(data), buffer_(buffer) {
     const int64_t block = plan.kernel.block_elements();
-    rest = plan.inner % block, whole = plan.inner - rest;
+    rest = plan.inner & (block - 1), whole = plan.inner - rest;  // a block is a power of two
     for (const Row &row : plan.rows)
       if (row.access == Access::constant) level_.pack[row.log2_size](staging(row), memory(row), 0, block);
   }
