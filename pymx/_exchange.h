@@ -92,7 +92,8 @@ static PyObject *py_borrow_buffer(PyObject *module, PyObject *const *args, Py_ss
   PyObject *result = NULL;
   if (describe(&buffer, dims, strides, &dtype)) {
     const size_t ndim = (size_t)buffer.ndim;
-    const mx_status status = mx_array_borrow(&out, buffer.buf, dims, ndim, strides, ndim, dtype, client, token);
+    const mx_status status =
+        mx_array_borrow(&out, buffer.buf, dims, ndim, strides, ndim, dtype, buffer.readonly != 0, client, token);
     result = status ? raise_status(status) : wrap_array(module, out);
   } else {
     result = Py_NewRef(Py_None);
@@ -135,6 +136,7 @@ typedef struct DLVersioned {
 
 enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_COMPLEX = 5, DL_BOOL = 6 };
 enum { DL_CPU = 1 };
+enum { DL_READ_ONLY = 1, DL_IS_COPIED = 2 }; /* flags of a versioned tensor */
 
 static const struct {
   uint8_t code, bits;
@@ -171,7 +173,8 @@ static void destroy_capsule(PyObject *capsule) {
   } /* else a consumer took it */
 }
 
-/* dlpack_export(x, versioned, copied): a capsule. */
+/* dlpack_export(x, versioned, copied): a capsule. BufferError for read-only memory where the consumer knows no
+ * versions: it could not be told. */
 static PyObject *py_dlpack_export(PyObject *module, PyObject *const *args, Py_ssize_t n) {
   bool versioned, copied;
   if (!arity("dlpack_export", 3, n) || !to_bool(args[1], &versioned) || !to_bool(args[2], &copied)) return NULL;
@@ -180,6 +183,10 @@ static PyObject *py_dlpack_export(PyObject *module, PyObject *const *args, Py_ss
   if (!x) return PyErr_NoMemory();
   if (!pin_array(args[0], &x->export)) return free(x), NULL;
   mx_view *view = &x->export.view;
+  if (view->read_only && !versioned) {
+    delete_exported(x);
+    return PyErr_SetString(PyExc_BufferError, "read-only memory cannot be exported as DLPack before version 1.0"), NULL;
+  }
   for (uint32_t i = 0; i < view->n_dims; i++) x->strides[i] = view->strides[i] / view->itemsize;
   DLTensor *tensor = versioned ? &x->versioned.tensor : &x->plain.tensor;
   tensor->data = (void *)view->data;
@@ -192,7 +199,7 @@ static PyObject *py_dlpack_export(PyObject *module, PyObject *const *args, Py_ss
   tensor->strides = x->strides;
   if (versioned) {
     x->versioned.version.major = 1;
-    x->versioned.flags = copied ? 2 : 0; /* DLPACK_FLAG_BITMASK_IS_COPIED */
+    x->versioned.flags = (copied ? DL_IS_COPIED : 0) | (view->read_only ? DL_READ_ONLY : 0);
     x->versioned.deleter = delete_versioned;
   } else {
     x->plain.deleter = delete_plain;
@@ -211,6 +218,12 @@ static DLTensor *tensor_of(PyObject *capsule) {
     return PyErr_SetString(PyExc_BufferError, "the capsule's DLPack version is not supported"), NULL;
   }
   return PyErr_SetString(PyExc_ValueError, "not a DLPack capsule, or one that was consumed already"), NULL;
+}
+
+/* Whether the memory of a capsule, which tensor_of found good, must not be written to. */
+static bool is_read_only(PyObject *capsule) {
+  return PyCapsule_IsValid(capsule, "dltensor_versioned") &&
+         ((DLVersioned *)PyCapsule_GetPointer(capsule, "dltensor_versioned"))->flags & DL_READ_ONLY;
 }
 
 /* A copy of host memory that is not row-major, with its strides (in bytes, none negative), if what they span is little
@@ -280,7 +293,8 @@ static PyObject *py_dlpack_import(PyObject *module, PyObject *const *args, Py_ss
   } else {
     uint64_t token, client;
     if (!to_uint64_t(args[1], &token) || !to_handle(args[2], &client)) return NULL;
-    status = mx_array_borrow(&out, data, dims, ndim, strides, ndim, (mx_dtype)code, client, token);
+    status =
+        mx_array_borrow(&out, data, dims, ndim, strides, ndim, (mx_dtype)code, is_read_only(args[0]), client, token);
   }
   if (status) return raise_status(status);
   PyObject *array = wrap_array(module, out);

@@ -342,16 +342,21 @@ static int get_buffer(PyObject *self, Py_buffer *buffer, int flags) {
   if (!export) return PyErr_NoMemory(), -1;
   if (!pin_array(self, export)) return PyMem_Free(export), -1;
   mx_view *view = &export->view;
-  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !is_row_major(view)) {
+  const char *const refused = (flags & PyBUF_STRIDES) != PyBUF_STRIDES && !is_row_major(view)
+                                  ? "the array is not contiguous; see pymx.contiguous"
+                              : flags & PyBUF_WRITABLE && view->read_only
+                                  ? "the array lies on memory that is read-only; copy it with pymx.array"
+                                  : NULL;
+  if (refused) {
     mx_pin_free(export->pin);
     PyMem_Free(export);
-    return PyErr_SetString(PyExc_BufferError, "the array is not contiguous; see pymx.contiguous"), -1;
+    return PyErr_SetString(PyExc_BufferError, refused), -1;
   }
   buffer->buf = (void *)view->data;
   buffer->obj = Py_NewRef(self);
   buffer->itemsize = buffer->len = view->itemsize;
   for (uint32_t i = 0; i < view->n_dims; i++) buffer->len *= view->dims[i];
-  buffer->readonly = 0;
+  buffer->readonly = view->read_only;
   buffer->ndim = (int)view->n_dims;
   buffer->format = flags & PyBUF_FORMAT ? (char *)format_of(view->dtype) : NULL;
   buffer->shape = flags & PyBUF_ND ? (Py_ssize_t *)view->dims : NULL;

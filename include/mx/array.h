@@ -16,12 +16,14 @@ MX_HANDLE(mx_pin);
 /* The most dimensions an array can have. Each has at most INT32_MAX elements (else OVERFLOW). */
 enum { MX_MAX_DIMS = 32 };
 
-/* Readable memory, valid while its pin is open. Strides are in bytes and may be 0 or negative. */
+/* Readable memory, valid while its pin is open. Strides are in bytes and may be 0 or negative. Where `read_only`, the
+ * memory was given to the library as such (mx_array_borrow, a mapped file): writing there may crash. */
 typedef struct mx_view {
   const void *data;
   mx_dtype dtype;
   uint32_t itemsize;
   uint32_t n_dims;
+  bool read_only;
   int64_t dims[MX_MAX_DIMS];
   int64_t strides[MX_MAX_DIMS];
 } mx_view;
@@ -35,14 +37,15 @@ MX_API MX_CHECK mx_status mx_array_new_strided(mx_array *out, const void *data, 
                                                const int64_t *strides, size_t n_strides, mx_dtype dtype);
 
 /* Makes an array on the host's own memory, without a copy: the host keeps it alive and unchanged until `token` comes
- * out of the client's release queue (mx_client_released). `strides` in bytes. */
-MX_API MX_NOWAIT MX_CHECK mx_status mx_array_borrow(mx_array *out, void *data, const int64_t *dims, size_t n_dims,
+ * out of the client's release queue (mx_client_released). `strides` in bytes. The library only reads it; `read_only`
+ * says whether hosts that pin the array or a view of it must do the same. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_array_borrow(mx_array *out, const void *data, const int64_t *dims, size_t n_dims,
                                                     const int64_t *strides, size_t n_strides, mx_dtype dtype,
-                                                    mx_client client, uint64_t token);
+                                                    bool read_only, mx_client client, uint64_t token);
 
 /* As mx_array_borrow for C hosts: destroy(payload) runs once, on whichever thread drops the last reference. */
-MX_API MX_CHECK mx_status mx_array_borrow_with(mx_array *out, void *data, const int64_t *dims, size_t n_dims,
-                                               const int64_t *strides, size_t n_strides, mx_dtype dtype,
+MX_API MX_CHECK mx_status mx_array_borrow_with(mx_array *out, const void *data, const int64_t *dims, size_t n_dims,
+                                               const int64_t *strides, size_t n_strides, mx_dtype dtype, bool read_only,
                                                void (*destroy)(void *), void *payload);
 
 /* A 0-d array of `value` as `dtype`. OVERFLOW if an integer does not fit. */

@@ -49,6 +49,10 @@ Extent extent(const Spec &spec, const Dims &strides, const char *function) {
   return e;
 }
 
+HostMemory host_memory(const void *data, const Extent &e, bool read_only) {
+  return {static_cast<const char *>(data) + e.low, static_cast<size_t>(e.high - e.low), read_only};
+}
+
 void check_kind(const Scalar &value, const char *function) {
   if (static_cast<unsigned>(value.kind) > MX_SCALAR_COMPLEX)
     fail(MX_ERROR_INVALID_ARGUMENT, "%s: %d is not a kind of scalar", function, static_cast<int>(value.kind));
@@ -66,6 +70,7 @@ void describe(mx_view *view, const Pin &pin) {
   v.data = pin.data();
   v.dtype = static_cast<mx_dtype>(output.spec.dtype);
   v.itemsize = static_cast<uint32_t>(itemsize(output.spec.dtype));
+  v.read_only = output.buffer->read_only();
   v.n_dims = static_cast<uint32_t>(output.spec.shape.size());
   for (size_t i = 0; i < output.spec.shape.size(); i++) {
     v.dims[i] = output.spec.shape[i];
@@ -102,18 +107,18 @@ Value array_new_strided(const void *data, const int64_t *dims, size_t n_dims, co
   return make_done(std::move(spec), {std::move(to), 0}, std::move(buffer));
 }
 
-Value array_borrow(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
-                   mx_dtype dtype, Client &client, uint64_t token) {
+Value array_borrow(const void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
+                   mx_dtype dtype, bool read_only, Client &client, uint64_t token) {
   Spec spec = checked_spec(dims, n_dims, dtype, "array_borrow");
   Dims from = checked_strides(spec, strides, n_strides, "array_borrow");
   const Extent e = extent(spec, from, "array_borrow");
   require_not_closed();
-  Ref<Buffer> buffer = borrow(static_cast<char *>(data) + e.low, static_cast<size_t>(e.high - e.low), client, token);
+  Ref<Buffer> buffer = borrow(host_memory(data, e, read_only), client, token);
   return make_done(std::move(spec), {std::move(from), -e.low}, std::move(buffer));
 }
 
-Value array_borrow_with(void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
-                        mx_dtype dtype, void (*destroy)(void *), void *payload) {
+Value array_borrow_with(const void *data, const int64_t *dims, size_t n_dims, const int64_t *strides, size_t n_strides,
+                        mx_dtype dtype, bool read_only, void (*destroy)(void *), void *payload) {
   Spec spec;
   Layout layout;
   Extent e;
@@ -128,7 +133,7 @@ Value array_borrow_with(void *data, const int64_t *dims, size_t n_dims, const in
   }
   layout.offset = -e.low;
   // From here on borrow answers for the payload, also when it fails.
-  Ref<Buffer> buffer = borrow(static_cast<char *>(data) + e.low, static_cast<size_t>(e.high - e.low), destroy, payload);
+  Ref<Buffer> buffer = borrow(host_memory(data, e, read_only), destroy, payload);
   return make_done(std::move(spec), std::move(layout), std::move(buffer));
 }
 

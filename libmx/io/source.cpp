@@ -94,7 +94,7 @@ Ref<Storage> map_file(std::string name, size_t size, const Descriptor &fd) {
   mapping->data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (mapping->data == MAP_FAILED) fail(MX_ERROR_IO, "%s: cannot be mapped: %s", name.c_str(), std::strerror(errno));
   Mapping *const owned = mapping.release();  // the buffer's, also when making one fails
-  Ref<Buffer> buffer = borrow(owned->data, size, [](void *p) { delete static_cast<Mapping *>(p); }, owned);
+  Ref<Buffer> buffer = borrow({owned->data, size, true}, [](void *p) { delete static_cast<Mapping *>(p); }, owned);
   return make_ref<MemoryStorage>(std::move(name), std::move(buffer), true);
 }
 

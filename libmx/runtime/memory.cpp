@@ -224,16 +224,17 @@ struct Memory {
     return Ref<Buffer>(buffer);
   }
 
-  static Ref<Buffer> borrow(void *data, size_t bytes) {
+  static Ref<Buffer> borrow(const HostMemory &memory) {
     count_allocation();
     Buffer *buffer = pop(records);
     if (buffer)
       buffer->revive();
     else
       buffer = new Buffer;
-    buffer->data_ = static_cast<std::byte *>(data);
-    buffer->size_ = bytes;
+    buffer->data_ = static_cast<std::byte *>(const_cast<void *>(memory.data));
+    buffer->size_ = memory.bytes;
     buffer->borrowed_ = true;
+    buffer->read_only_ = memory.read_only;
     return Ref<Buffer>(buffer);
   }
 
@@ -290,16 +291,16 @@ void Buffer::destroy() noexcept {
 
 Ref<Buffer> allocate(size_t bytes) { return Memory::allocate(bytes); }
 
-Ref<Buffer> borrow(void *data, size_t bytes, Client &client, uint64_t token) {
-  Ref<Buffer> buffer = Memory::borrow(data, bytes);
+Ref<Buffer> borrow(const HostMemory &memory, Client &client, uint64_t token) {
+  Ref<Buffer> buffer = Memory::borrow(memory);
   Memory::set_owner(*buffer, client, token);
   return buffer;
 }
 
-Ref<Buffer> borrow(void *data, size_t bytes, void (*destroy)(void *), void *payload) {
+Ref<Buffer> borrow(const HostMemory &memory, void (*destroy)(void *), void *payload) {
   Ref<Buffer> buffer;
   try {
-    buffer = Memory::borrow(data, bytes);
+    buffer = Memory::borrow(memory);
   } catch (...) {
     if (destroy) destroy(payload);
     throw;

@@ -14,8 +14,9 @@ class Buffer : public Object {
  public:
   void release() noexcept { release_owned(); }
   std::byte *data() const noexcept { return data_; }
-  size_t size() const noexcept { return size_; }  // the bytes that were asked for
-  bool writable() const noexcept { return !borrowed_; }
+  size_t size() const noexcept { return size_; }          // the bytes that were asked for
+  bool writable() const noexcept { return !borrowed_; }   // by kernels
+  bool read_only() const noexcept { return read_only_; }  // for everybody, hosts too
   // Pinned memory is being read by somebody outside: it is never donated.
   bool pinned() const noexcept { return pins_.load(std::memory_order_acquire) != 0; }
   void pin() noexcept { pins_.fetch_add(1, std::memory_order_acq_rel); }
@@ -30,7 +31,7 @@ class Buffer : public Object {
   std::byte *data_ = nullptr;
   size_t size_ = 0, capacity_ = 0;
   std::atomic<uint32_t> pins_{0};
-  bool borrowed_ = false;
+  bool borrowed_ = false, read_only_ = false;
   // borrowed: who is told, and what
   Client *client_ = nullptr;
   uint64_t token_ = 0;
@@ -41,12 +42,18 @@ class Buffer : public Object {
 
 // 64-byte aligned, not initialised. Throws bad_alloc beyond the memory limit or when the system refuses.
 Ref<Buffer> allocate(size_t bytes);
-// Host memory. When the last reference goes, `token` is put on the client's release queue (never allocates, any
+// Memory that the host lends.
+struct HostMemory {
+  const void *data;
+  size_t bytes;
+  bool read_only;
+};
+// When the last reference goes, `token` is put on the client's release queue (never allocates, any
 // thread). Throws bad_alloc; then the token is not taken.
-Ref<Buffer> borrow(void *data, size_t bytes, Client &client, uint64_t token);
-// Host memory for C hosts: destroy(payload) runs once, on whichever thread drops the last reference, no lock held.
+Ref<Buffer> borrow(const HostMemory &memory, Client &client, uint64_t token);
+// For C hosts: destroy(payload) runs once, on whichever thread drops the last reference, no lock held.
 // Throws bad_alloc after destroy(payload).
-Ref<Buffer> borrow(void *data, size_t bytes, void (*destroy)(void *), void *payload);
+Ref<Buffer> borrow(const HostMemory &memory, void (*destroy)(void *), void *payload);
 
 struct MemoryCounters {
   size_t active, peak, cache,

@@ -71,10 +71,10 @@ static void test_borrow(void) {
   bool any;
   CHECK(mx_client_open(&client) == MX_OK);
   const size_t active = mx_active_memory();
-  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 1, MX_FLOAT32, client, 1) == MX_ERROR_INVALID_ARGUMENT);
-  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 2, MX_FLOAT32, NULL, 1) == MX_ERROR_HANDLE);
+  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 1, MX_FLOAT32, false, client, 1) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 2, MX_FLOAT32, false, NULL, 1) == MX_ERROR_HANDLE);
   CHECK(x == NULL && released(client) == 0); /* the token was not taken */
-  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 2, MX_FLOAT32, client, 11) == MX_OK);
+  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 2, MX_FLOAT32, false, client, 11) == MX_OK);
   CHECK(mx_active_memory() == active); /* borrowed memory is the host's */
   CHECK(mx_array_pin(&pin, &view, x) == MX_OK);
   CHECK(view.data == data && view.strides[0] == 4 && view.strides[1] == 8);
@@ -90,11 +90,11 @@ static void test_borrow(void) {
   CHECK(any && n_bytes == sizeof data);
   CHECK(released(client) == 11);
   CHECK(released(client) == 0);
-  CHECK(mx_array_borrow(&y, data + 3, dims, 2, backwards, 2, MX_FLOAT32, client, 12) == MX_OK);
+  CHECK(mx_array_borrow(&y, data + 3, dims, 2, backwards, 2, MX_FLOAT32, false, client, 12) == MX_OK);
   expect(y, MX_FLOAT32, D(2, 2), V(4, 3, 2, 1));
   CHECK(released(client) == 12);
   /* In-place ops must copy what they may not write to. */
-  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 2, MX_FLOAT32, client, 13) == MX_OK);
+  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 2, MX_FLOAT32, false, client, 13) == MX_OK);
   CHECK(mx_negative(&y, x, NULL) == MX_OK);
   drop(x);
   expect(y, MX_FLOAT32, D(2, 2), V(-1, -3, -2, -4));
@@ -113,21 +113,24 @@ static void test_borrow_with(void) {
   mx_array x = NULL, sum;
   destroyed = 0;
   /* Every failure destroys the payload, once. */
-  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 1, MX_UINT8, destroy, &one) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 1, MX_UINT8, false, destroy, &one) ==
+        MX_ERROR_INVALID_ARGUMENT);
   CHECK(destroyed == 1);
-  CHECK(mx_array_borrow_with(&x, data, negative, 2, strides, 2, MX_UINT8, destroy, &one) == MX_ERROR_SHAPE);
+  CHECK(mx_array_borrow_with(&x, data, negative, 2, strides, 2, MX_UINT8, false, destroy, &one) == MX_ERROR_SHAPE);
   CHECK(destroyed == 2);
-  CHECK(mx_array_borrow_with(&x, data, dims, 2, far, 2, MX_UINT8, destroy, &one) == MX_ERROR_OVERFLOW);
+  CHECK(mx_array_borrow_with(&x, data, dims, 2, far, 2, MX_UINT8, false, destroy, &one) == MX_ERROR_OVERFLOW);
   CHECK(destroyed == 3);
-  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 2, (mx_dtype)-1, destroy, &one) == MX_ERROR_DTYPE);
+  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 2, (mx_dtype)-1, false, destroy, &one) == MX_ERROR_DTYPE);
   CHECK(destroyed == 4);
-  CHECK(mx_array_borrow_with(NULL, data, dims, 2, strides, 2, MX_UINT8, destroy, &one) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_array_borrow_with(NULL, data, dims, 2, strides, 2, MX_UINT8, false, destroy, &one) ==
+        MX_ERROR_INVALID_ARGUMENT);
   CHECK(destroyed == 5);
-  CHECK(mx_array_borrow_with(&x, NULL, dims, 2, strides, 2, MX_UINT8, destroy, &one) == MX_ERROR_INVALID_ARGUMENT);
+  CHECK(mx_array_borrow_with(&x, NULL, dims, 2, strides, 2, MX_UINT8, false, destroy, &one) ==
+        MX_ERROR_INVALID_ARGUMENT);
   CHECK(destroyed == 6);
   CHECK(x == NULL);
   destroyed = 0;
-  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 2, MX_UINT8, destroy, &one) == MX_OK);
+  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 2, MX_UINT8, false, destroy, &one) == MX_OK);
   CHECK(mx_sum(&sum, x, NULL, 0, false, NULL) == MX_OK);
   drop(x);
   CHECK(destroyed == 0); /* the sum still has to read it */
@@ -135,9 +138,52 @@ static void test_borrow_with(void) {
   CHECK(mx_synchronize(NULL, 10000) == MX_OK);
   CHECK(destroyed == 1);
   drop(sum);
-  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 2, MX_UINT8, NULL, NULL) == MX_OK); /* for ever there */
+  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 2, MX_UINT8, false, NULL, NULL) == MX_OK); /* for ever there */
   expect(x, MX_UINT8, D(2, 2), V(1, 2, 3, 4));
   CHECK(destroyed == 1);
+}
+
+static bool is_read_only(mx_array x) {
+  mx_view view = {.read_only = false};
+  mx_pin pin;
+  CHECK(mx_array_pin(&pin, &view, x) == MX_OK);
+  CHECK(mx_pin_free(pin) == MX_OK);
+  return view.read_only;
+}
+
+static void test_read_only(void) {
+  static const float data[] = {1, 2, 3, 4}; /* in a segment where a write is a fault */
+  const int64_t dims[] = {2, 2}, strides[] = {8, 4};
+  float writable[4] = {0};
+  mx_client client;
+  mx_array x, y, row = array(MX_FLOAT32, D(1, 2), V(7, 8));
+  CHECK(mx_client_open(&client) == MX_OK);
+  CHECK(mx_array_borrow(&x, writable, dims, 2, strides, 2, MX_FLOAT32, false, client, 1) == MX_OK);
+  CHECK(!is_read_only(x));
+  drop(x);
+  CHECK(mx_array_borrow_with(&x, writable, dims, 2, strides, 2, MX_FLOAT32, false, NULL, NULL) == MX_OK);
+  CHECK(!is_read_only(x));
+  drop(x);
+  CHECK(mx_array_borrow(&x, data, dims, 2, strides, 2, MX_FLOAT32, true, client, 2) == MX_OK);
+  CHECK(is_read_only(x));
+  drop(x);
+  CHECK(mx_array_borrow_with(&x, data, dims, 2, strides, 2, MX_FLOAT32, true, NULL, NULL) == MX_OK);
+  CHECK(is_read_only(x));
+  CHECK(mx_transpose(&y, x, L(1, 0), NULL) == MX_OK); /* views are as their memory is */
+  CHECK(is_read_only(y));
+  drop(y);
+  CHECK(mx_slice(&y, x, L(1, 0), L(2, 2), L(1, 1), NULL) == MX_OK);
+  CHECK(is_read_only(y));
+  drop(y);
+  CHECK(mx_view_dtype(&y, x, MX_INT32, NULL) == MX_OK);
+  CHECK(is_read_only(y));
+  drop(y);
+  CHECK(mx_slice_update(&y, x, row, L(1, 0), L(2, 2), L(1, 1), MX_UPDATE_ASSIGN, NULL) == MX_OK);
+  drop(x); /* the update has it alone: only its kind forbids writing into it */
+  CHECK(!is_read_only(y));
+  expect(y, MX_FLOAT32, D(2, 2), V(1, 2, 7, 8));
+  drop(row);
+  CHECK(mx_client_free(client) == MX_OK);
 }
 
 static void test_scalars(void) {
@@ -393,6 +439,7 @@ int main(void) {
   test_new_strided();
   test_borrow();
   test_borrow_with();
+  test_read_only();
   test_scalars();
   test_owners();
   test_assign();

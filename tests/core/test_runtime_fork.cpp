@@ -34,7 +34,7 @@ static void clean_child() {
   Gate gate;
   const Ref<Event> running = submit(*s, [&] { gate.pass(); });
   Ref<FunctionTask> queued_task = task([] {});
-  queued_task->input = borrow(host, 8, *client, 42);
+  queued_task->input = borrow({host, 8, false}, *client, 42);
   const Ref<Event> queued = queued_task->event;
   s->submit(std::move(queued_task));
   const Ref<Event> waiting = submit(*parked, [] {}, {queued});

@@ -132,8 +132,9 @@ static void tokens() {
   CHECK(client->take_released(out, 8) == 0 && client->pending_flag()->load() == 0);
   const size_t active = memory_counters().active;
   {
-    const Ref<Buffer> a = borrow(host, 100, *client, 11), b = borrow(host, 50, *client, 12);
-    CHECK(!a->writable() && a->size() == 100 && memory_counters().active == active);
+    const Ref<Buffer> a = borrow({host, 100, true}, *client, 11), b = borrow({host, 50, false}, *client, 12);
+    CHECK(!a->writable() && a->read_only() && !b->writable() && !b->read_only());
+    CHECK(a->size() == 100 && memory_counters().active == active);
     CHECK(client->take_released(out, 8) == 0);
   }
   CHECK(client->pending_flag()->load() == 1 && client->pending_bytes() == 150);
@@ -144,7 +145,7 @@ static void tokens() {
   std::vector<std::thread> workers;
   for (uint64_t t = 0; t < 4; ++t)
     workers.emplace_back([&, t] {
-      for (uint64_t i = 0; i < 1000; ++i) borrow(host, 1, *client, t * 1000 + i);
+      for (uint64_t i = 0; i < 1000; ++i) borrow({host, 1, false}, *client, t * 1000 + i);
     });
   std::vector<int> seen(4000);
   size_t n = 0;
@@ -154,7 +155,7 @@ static void tokens() {
   for (const int count : seen) CHECK(count == 1);
   // A buffer may outlive the host's references to the client.
   Ref<Client> other = open_client();
-  const Ref<Buffer> late = borrow(host, 1, *other, 1);
+  const Ref<Buffer> late = borrow({host, 1, false}, *other, 1);
   other = {};
 }
 
@@ -163,12 +164,12 @@ static void callbacks() {
   const auto destroy = [](void *payload) { ++*static_cast<int *>(payload); };
   char host[4];
   {
-    const Ref<Buffer> a = borrow(host, 4, destroy, &calls);
+    const Ref<Buffer> a = borrow({host, 4, false}, destroy, &calls);
     const Ref<Buffer> b = a;
   }
   CHECK(calls == 1);
   fail_allocation_after(1);
-  CHECK(status_of([&] { borrow(host, 4, destroy, &calls); }) == MX_ERROR_OUT_OF_MEMORY);
+  CHECK(status_of([&] { borrow({host, 4, false}, destroy, &calls); }) == MX_ERROR_OUT_OF_MEMORY);
   CHECK(calls == 2);
 }
 

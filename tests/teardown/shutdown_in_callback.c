@@ -16,7 +16,7 @@ int main(void) {
   mx_stream stream;
   mx_array borrowed, product, refused;
   CHECK(mx_stream_new(&stream, MX_CPU, 0) == MX_OK);
-  CHECK(mx_array_borrow_with(&borrowed, memory, dims, 2, strides, 2, MX_FLOAT32, destroy, NULL) == MX_OK);
+  CHECK(mx_array_borrow_with(&borrowed, memory, dims, 2, strides, 2, MX_FLOAT32, false, destroy, NULL) == MX_OK);
   CHECK(mx_matmul(&product, borrowed, borrowed, stream) == MX_OK);
   CHECK(mx_async_eval(&product, 1) == MX_OK);
   CHECK(mx_array_free(borrowed) == MX_OK); /* the task holds the last reference */
