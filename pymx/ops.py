@@ -21,7 +21,8 @@ from ._rules import (
 )
 from .convert import scalar
 from .device import StreamOrDevice
-from .dtype import Dtype, bfloat16
+from .dtype import Dtype, bfloat16, complexfloating, issubdtype
+from .errors import DtypeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +170,6 @@ sqrt: Unary = unary("sqrt", "The square root, at least float16; NaN for negative
 rsqrt: Unary = unary("rsqrt", "1 / sqrt(a).")
 reciprocal: Unary = unary("reciprocal", "1 / a.")
 exp: Unary = unary("exp", "e to the power of a.")
-expm1: Unary = unary("expm1", "exp(a) - 1 without cancellation near 0.")
 log: Unary = unary("log", "The natural logarithm.")
 log2: Unary = unary("log2", "The logarithm to base 2.")
 log10: Unary = unary("log10", "The logarithm to base 10.")
@@ -249,6 +249,15 @@ bitwise_left_shift = left_shift
 bitwise_right_shift = right_shift
 pow = power
 conj = conjugate
+
+
+def expm1(a: Any, stream: StreamOrDevice = None) -> array:
+    """exp(a) - 1 without cancellation near 0. DtypeError for complex numbers, as in MLX; pymx.array_api.expm1 takes
+    them."""
+    x = to_array(a)
+    if issubdtype(x.dtype, complexfloating):
+        raise DtypeError(f"expm1: not defined for {x.dtype._name}, but for real numbers")
+    return fast.expm1(x, stream)
 
 
 def round(a: Any, /, decimals: int = 0, stream: StreamOrDevice = None) -> array:

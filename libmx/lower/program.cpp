@@ -108,10 +108,6 @@ class Run {
     return last ? std::move(owned_[storage]) : owned_[storage];
   }
 
-  static bool is_about(size_t size, size_t wanted) noexcept {
-    return size >= wanted && size - wanted <= static_cast<size_t>(most_donated_in_vain);
-  }
-
   // The memory of a storage; owned ones come into being at the first step that asks, because only then are the buffers
   // that they may take over free.
   char *base(uint32_t storage) {
@@ -120,9 +116,7 @@ class Run {
     if (s.kind != Storage::Kind::owned) return nullptr;
     for (uint32_t leaf : s.donors) {
       const Ref<Buffer> &donor = leaves_[leaf].owned;
-      if (!donor || donor->ref_count() != 1 || leaves_[leaf].offset != 0 || !donor->writable() || donor->pinned() ||
-          !is_about(donor->size(), static_cast<size_t>(s.bytes)))
-        continue;
+      if (!donor || !can_become(*donor, leaves_[leaf].offset, s)) continue;
       owned_[storage] = donor;
       break;
     }
@@ -186,6 +180,12 @@ class Run {
 
 }  // namespace
 
+bool can_become(const Buffer &buffer, int64_t offset, const Storage &storage) noexcept {
+  const size_t wanted = static_cast<size_t>(storage.bytes);
+  return buffer.ref_count() == 1 && offset == 0 && buffer.writable() && !buffer.pinned() && buffer.size() >= wanted &&
+         buffer.size() - wanted <= static_cast<size_t>(most_donated_in_vain);
+}
+
 void Program::note_plain() noexcept {
   is_plain = steps.size() == 1 && steps[0].kind == Step::Kind::loop && arena_bytes == 0 &&
              storages.size() <= most_plain_storages && steps[0].operand_storage.size() <= most_plain_storages &&
@@ -208,7 +208,7 @@ void Program::run_plain(std::span<char *const> leaves, std::span<Result> results
   for (size_t k = 0; k < outputs.size(); k++) {
     const Place &place = outputs[k];
     results[k].layout = place.layout;
-    results[k].buffer = allocate(static_cast<size_t>(storages[place.storage].bytes));
+    if (!results[k].buffer) results[k].buffer = allocate(static_cast<size_t>(storages[place.storage].bytes));
     bases[place.storage] = reinterpret_cast<char *>(results[k].buffer->data());
   }
   const Step &step = steps[0];

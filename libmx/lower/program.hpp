@@ -31,6 +31,9 @@ struct Storage {
   SmallVector<uint32_t, 2> donors;
 };
 
+// Whether an owned storage may take over a buffer, whose elements begin at `offset` and which is read for the last time.
+bool can_become(const Buffer &buffer, int64_t offset, const Storage &storage) noexcept;
+
 // A value's place: a storage and where in it.
 struct Place {
   uint32_t storage = 0;
@@ -109,7 +112,8 @@ class Program {
   Ref<cpu::PackCache> packs;  // for constant operands of products; null if nobody keeps them
 
   // One loop, and nothing but leaves and outputs: most of what small evaluations run. Then run_plain does the same as
-  // run, from the addresses of the leaves, which stay with the caller, to as many results as there are outputs.
+  // run, from the addresses of the leaves, which stay with the caller, to as many results as there are outputs; into
+  // buffers that these have already.
   bool is_plain = false;
   void note_plain() noexcept;
   void run_plain(std::span<char *const> leaves, std::span<Result> results) const;

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pymx as mx
 
+from .._ffi import fast
 from ..dtype import isdtype
 from .data_types import result_type
 
@@ -100,6 +101,11 @@ def _unary(name: str) -> Callable[[array], array]:
     return _named(wrapper, name, f"pymx.{name} of every element.")
 
 
+def expm1(x: array, /) -> array:
+    """exp(x) - 1 without cancellation near 0; of complex numbers too, unlike pymx.expm1."""
+    return fast.expm1(x, None)
+
+
 def _whole(name: str) -> Callable[[array], array]:
     function = getattr(mx, name)
 
@@ -141,7 +147,6 @@ conj = _unary("conj")
 cos = _unary("cos")
 cosh = _unary("cosh")
 exp = _unary("exp")
-expm1 = _unary("expm1")
 isfinite = _unary("isfinite")
 isinf = _unary("isinf")
 isnan = _unary("isnan")
