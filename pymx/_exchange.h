@@ -14,6 +14,7 @@ static int dtype_of_format(const char *format, Py_ssize_t itemsize) {
   if (*format == '@' || *format == '=' || *format == '<') format++;
   if (strcmp(format, "bfloat16") == 0) return MX_BFLOAT16;
   if (strcmp(format, "Zf") == 0 || strcmp(format, "F") == 0) return MX_COMPLEX64;
+  if (strcmp(format, "Zd") == 0 || strcmp(format, "D") == 0) return MX_COMPLEX128;
   if (!*format || format[1]) return -1;
   if (strchr("BHILQNP", *format) && itemsize <= 8) return (int)sized[0][itemsize];
   if (strchr("bhilqn", *format) && itemsize <= 8) return (int)sized[1][itemsize];
@@ -140,11 +141,12 @@ enum { DL_READ_ONLY = 1, DL_IS_COPIED = 2 }; /* flags of a versioned tensor */
 
 static const struct {
   uint8_t code, bits;
-} dl_dtypes[] = {[MX_BOOL] = {DL_BOOL, 8},        [MX_UINT8] = {DL_UINT, 8},        [MX_UINT16] = {DL_UINT, 16},
-                 [MX_UINT32] = {DL_UINT, 32},     [MX_UINT64] = {DL_UINT, 64},      [MX_INT8] = {DL_INT, 8},
-                 [MX_INT16] = {DL_INT, 16},       [MX_INT32] = {DL_INT, 32},        [MX_INT64] = {DL_INT, 64},
-                 [MX_FLOAT16] = {DL_FLOAT, 16},   [MX_FLOAT32] = {DL_FLOAT, 32},    [MX_FLOAT64] = {DL_FLOAT, 64},
-                 [MX_BFLOAT16] = {DL_BFLOAT, 16}, [MX_COMPLEX64] = {DL_COMPLEX, 64}};
+} dl_dtypes[] = {
+    [MX_BOOL] = {DL_BOOL, 8},        [MX_UINT8] = {DL_UINT, 8},         [MX_UINT16] = {DL_UINT, 16},
+    [MX_UINT32] = {DL_UINT, 32},     [MX_UINT64] = {DL_UINT, 64},       [MX_INT8] = {DL_INT, 8},
+    [MX_INT16] = {DL_INT, 16},       [MX_INT32] = {DL_INT, 32},         [MX_INT64] = {DL_INT, 64},
+    [MX_FLOAT16] = {DL_FLOAT, 16},   [MX_FLOAT32] = {DL_FLOAT, 32},     [MX_FLOAT64] = {DL_FLOAT, 64},
+    [MX_BFLOAT16] = {DL_BFLOAT, 16}, [MX_COMPLEX64] = {DL_COMPLEX, 64}, [MX_COMPLEX128] = {DL_COMPLEX, 128}};
 
 /* One exported tensor: memory of malloc, since whoever deletes it may have no thread state. */
 typedef struct {
@@ -249,9 +251,9 @@ static int copy_span(mx_array *out, mx_status *status, const void *data, const i
   return 1;
 }
 
-/* dlpack_import(capsule, token, client): (array, last axis holds complex128). The array is a copy if the token is None,
- * in the same layout unless that is wasteful, else it lies on the tensor's memory: the caller calls dlpack_release once
- * the token has come back. Copies need dlpack_release too. */
+/* dlpack_import(capsule, token, client): an array, a copy if the token is None, in the same layout unless that is
+ * wasteful, else on the tensor's memory: the caller calls dlpack_release once the token has come back. Copies need
+ * dlpack_release too. */
 static PyObject *py_dlpack_import(PyObject *module, PyObject *const *args, Py_ssize_t n) {
   int64_t dims[MX_MAX_DIMS], strides[MX_MAX_DIMS];
   if (!arity("dlpack_import", 3, n)) return NULL;
@@ -261,11 +263,10 @@ static PyObject *py_dlpack_import(PyObject *module, PyObject *const *args, Py_ss
     return PyErr_Format(PyExc_ValueError, "from_dlpack: the memory of DLPack device type %d cannot be read",
                         (int)x->device.type),
            NULL;
-  const bool is_complex128 = x->dtype.code == DL_COMPLEX && x->dtype.bits == 128;
-  int code = is_complex128 ? MX_FLOAT64 : -1;
+  int code = -1;
   for (int i = 0; code < 0 && i < (int)(sizeof dl_dtypes / sizeof *dl_dtypes); i++)
     if (dl_dtypes[i].code == x->dtype.code && dl_dtypes[i].bits == x->dtype.bits && x->dtype.lanes == 1) code = i;
-  if (code < 0 || x->ndim < 0 || x->ndim + is_complex128 > MX_MAX_DIMS)
+  if (code < 0 || x->ndim < 0 || x->ndim > MX_MAX_DIMS)
     return PyErr_Format(PyExc_ValueError, "from_dlpack: no dtype for code %d with %d bits, or too many dimensions",
                         (int)x->dtype.code, (int)x->dtype.bits),
            NULL;
@@ -277,17 +278,13 @@ static PyObject *py_dlpack_import(PyObject *module, PyObject *const *args, Py_ss
     if (strides[i] < 0)
       return PyErr_SetString(PyExc_ValueError, "from_dlpack: negative strides are not supported"), NULL;
   }
-  size_t ndim = (size_t)x->ndim;
-  if (is_complex128) {
-    dims[ndim] = 2;
-    strides[ndim++] = 8;
-  }
+  const size_t ndim = (size_t)x->ndim;
   void *data = (char *)x->data + x->byte_offset;
   mx_array out = 0;
   mx_status status;
   if (args[1] == Py_None) {
     PyThreadState *thread = PyEval_SaveThread();
-    if (!copy_span(&out, &status, data, dims, strides, ndim, is_complex128 ? 8 : itemsize, (mx_dtype)code))
+    if (!copy_span(&out, &status, data, dims, strides, ndim, itemsize, (mx_dtype)code))
       status = mx_array_new_strided(&out, data, dims, ndim, strides, ndim, (mx_dtype)code);
     PyEval_RestoreThread(thread);
   } else {
@@ -296,11 +293,7 @@ static PyObject *py_dlpack_import(PyObject *module, PyObject *const *args, Py_ss
     status =
         mx_array_borrow(&out, data, dims, ndim, strides, ndim, (mx_dtype)code, is_read_only(args[0]), client, token);
   }
-  if (status) return raise_status(status);
-  PyObject *array = wrap_array(module, out);
-  PyObject *pair = array ? Py_BuildValue("OO", array, is_complex128 ? Py_True : Py_False) : NULL;
-  Py_XDECREF(array);
-  return pair;
+  return status ? raise_status(status) : wrap_array(module, out);
 }
 
 /* dlpack_release(capsule): consumes it and tells the producer that its memory is not used any more. */

@@ -302,10 +302,21 @@ typedef struct {
 } Export;
 
 static const char *format_of(mx_dtype dtype) {
-  static const char *const formats[] = {
-      [MX_BOOL] = "?",    [MX_UINT8] = "B",   [MX_UINT16] = "H",          [MX_UINT32] = "I",    [MX_UINT64] = "Q",
-      [MX_INT8] = "b",    [MX_INT16] = "h",   [MX_INT32] = "i",           [MX_INT64] = "q",     [MX_FLOAT16] = "e",
-      [MX_FLOAT32] = "f", [MX_FLOAT64] = "d", [MX_BFLOAT16] = "bfloat16", [MX_COMPLEX64] = "Zf"};
+  static const char *const formats[] = {[MX_BOOL] = "?",
+                                        [MX_UINT8] = "B",
+                                        [MX_UINT16] = "H",
+                                        [MX_UINT32] = "I",
+                                        [MX_UINT64] = "Q",
+                                        [MX_INT8] = "b",
+                                        [MX_INT16] = "h",
+                                        [MX_INT32] = "i",
+                                        [MX_INT64] = "q",
+                                        [MX_FLOAT16] = "e",
+                                        [MX_FLOAT32] = "f",
+                                        [MX_FLOAT64] = "d",
+                                        [MX_BFLOAT16] = "bfloat16",
+                                        [MX_COMPLEX64] = "Zf",
+                                        [MX_COMPLEX128] = "Zd"};
   return formats[dtype];
 }
 

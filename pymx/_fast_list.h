@@ -69,6 +69,11 @@ static PyObject *element(const char *data, mx_dtype dtype) {
       memcpy(x, data, sizeof x);
       return PyComplex_FromDoubles(x[0], x[1]);
     }
+    case MX_COMPLEX128: {
+      double x[2];
+      memcpy(x, data, sizeof x);
+      return PyComplex_FromDoubles(x[0], x[1]);
+    }
   }
   return PyErr_SetString(PyExc_SystemError, "not a dtype"), NULL;
 }

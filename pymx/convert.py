@@ -2,7 +2,7 @@
 and `__mlx_array__`. NumPy is never imported here.
 
 Defaults as in MLX: Python's ints become int32 (int64 if one does not fit), floats float32, complex numbers complex64;
-float64 and complex128 memory becomes float32 and complex64 unless float64 is asked for. Everything is copied unless
+float64 and complex128 memory becomes float32 and complex64 unless a dtype is asked for. Everything is copied unless
 copy=False is asked for.
 """
 
@@ -12,7 +12,7 @@ from array import array as HostArray
 
 from . import lifecycle
 from ._ffi import BufferBase, fast
-from .dtype import Dtype, bool_, complex64, float16, float32, float64, int32, int64, uint64
+from .dtype import Dtype, bool_, complex64, complex128, float16, float32, float64, int32, int64, uint64
 from .errors import RangeError
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ __all__ = ["asarray", "from_dlpack", "from_host", "scalar", "to_array"]
 _TYPECODES = {"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q"}
 _TYPECODES |= {"uint64": "Q", "float32": "f", "float64": "d"}
 _NUMBERS = (bool, int, float, complex)
+_NARROWER = {float64._code: float32, complex128._code: complex64}  # what memory becomes where no dtype is asked for
 
 
 def scalar(value: float | complex, dtype: Dtype | None = None) -> array:
@@ -38,7 +39,7 @@ def scalar(value: float | complex, dtype: Dtype | None = None) -> array:
         natural = float32 if isinstance(value, float) else complex64
     if dtype is None or dtype is natural:
         return fast.array_scalar(value, natural._code)
-    if natural is float32 and dtype in (float16, float64):
+    if (natural is float32 and dtype in (float16, float64)) or dtype is complex128:
         return fast.array_scalar(value, dtype._code)
     return fast.astype(fast.array_scalar(value, natural._code), dtype._code, None)
 
@@ -116,9 +117,9 @@ def _pack(flat: list[Any], natural: Dtype, target: Dtype) -> Any:
     fit."""
     if target is bool_:
         return bytes(map(bool, flat)) if natural is not complex64 else None
-    if target is complex64:
+    if target is complex64 or target is complex128:
         parts = [part for x in map(complex, flat) for part in (x.real, x.imag)]
-        return HostArray("f", parts)
+        return HostArray("f" if target is complex64 else "d", parts)
     code = _TYPECODES.get(target._name)
     exact = natural in (bool_, int32, int64) or (natural is float32 and code in ("f", "d"))
     if code is None or not exact:
@@ -135,7 +136,7 @@ def _from_parts(flat: Any, shape: list[int], dtype: Dtype | None) -> array:
     for item in flat:
         if not isinstance(item, (BufferBase, *_NUMBERS)) and not _has_memory(item):
             raise ValueError(f"cannot make an array of a list with a {type(item).__name__} in it")
-        parts.append(_as(item if isinstance(item, BufferBase) else from_host(item), dtype))  # type: ignore[arg-type]
+        parts.append(_as(item, dtype) if isinstance(item, BufferBase) else from_host(item, dtype))  # type: ignore[arg-type]
     inner = parts[0].shape
     if any(part.shape != inner for part in parts):
         raise ValueError("Initialization encountered non-uniform length.")  # MLX's words, which code compares
@@ -163,7 +164,7 @@ def _from_memory(x: Any, dtype: Dtype | None) -> array | None:
     if view is not None:
         found = fast.copy_buffer(view, None)
         if found is not None:
-            return _as(found, dtype or (float32 if found._dtype_code == float64._code else None))
+            return _as(found, dtype or _NARROWER.get(found._dtype_code))
     if hasattr(x, "dtype") and hasattr(x, "astype"):
         found = _from_ndarray(x)
         if found is not None:
@@ -184,9 +185,9 @@ def _from_ndarray(x: Any) -> array | None:
     if name == "bfloat16":  # of the package ml_dtypes
         found = fast.copy_buffer(x.view("uint16"), None)
         return fast.view_dtype(found, 12, None)
-    narrower = {"complex128": "complex64", "longdouble": "float32", "float128": "float32", "complex256": "complex64"}
+    narrower = {"longdouble": "float32", "float128": "float32", "complex256": "complex64"}
     name = narrower.get(name, name)
-    if name in ("bool", "complex64", "float16") or name in _TYPECODES:  # of the other byte order
+    if name in ("bool", "complex64", "complex128", "float16") or name in _TYPECODES:  # of the other byte order
         return fast.copy_buffer(x.astype(name), None)
     return None
 
@@ -209,8 +210,8 @@ def _without_copy(a: Any, dtype: Dtype | None) -> array:
         raise ValueError("asarray: copy=False is for memory of the host, not for arrays")
     if (view := _view(a)) is not None:
         found = lifecycle.borrow(lambda client, token: fast.borrow_buffer(view, client, token), view)
-        if found is not None and dtype is None and found._dtype_code == float64._code:
-            found = None  # would have to become float32
+        if found is not None and dtype is None and found._dtype_code in _NARROWER:
+            found = None
     elif hasattr(a, "__dlpack__"):
         found = from_dlpack(a, copy=False)
     if found is None or (dtype is not None and found._dtype_code != dtype._code):
@@ -230,9 +231,8 @@ class _Consumed:
         _release(self.capsule)
 
 
-def import_tensor(x: Any, copy: bool | None) -> tuple[array, bool]:
-    """What an object with `__dlpack__` holds, and whether it is complex128: then as pairs of float64 along a last
-    dimension of their own."""
+def import_tensor(x: Any, copy: bool | None) -> array:
+    """What an object with `__dlpack__` holds, in its own dtype."""
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__")
     try:
@@ -250,11 +250,8 @@ def import_tensor(x: Any, copy: bool | None) -> tuple[array, bool]:
 
 def from_dlpack(x: Any, /, *, copy: bool | None = None) -> array:
     """An array of any object with `__dlpack__` in host memory. Copies unless copy=False; see asarray."""
-    found, is_complex128 = import_tensor(x, copy)
-    if found._dtype_code == float64._code:
-        if copy is False:
-            raise ValueError("from_dlpack: double precision cannot be imported without a copy")
-        found = fast.astype(found, float32._code, None)
-    if is_complex128:  # pairs of floats
-        found = fast.squeeze(fast.view_dtype(found, complex64._code, None), (-1,), None)
-    return found
+    found = import_tensor(x, copy)
+    narrower = _NARROWER.get(found._dtype_code)
+    if narrower is not None and copy is False:
+        raise ValueError("from_dlpack: double precision cannot be imported without a copy")
+    return _as(found, narrower)

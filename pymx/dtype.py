@@ -21,6 +21,7 @@ __all__ = [
     "bool_",
     "can_cast",
     "complex64",
+    "complex128",
     "complexfloating",
     "finfo",
     "float16",
@@ -130,10 +131,11 @@ float32 = Dtype("float32", 10, 4, floating)
 float64 = Dtype("float64", 11, 8, floating)
 bfloat16 = Dtype("bfloat16", 12, 2, floating)
 complex64 = Dtype("complex64", 13, 8, complexfloating)
+complex128 = Dtype("complex128", 14, 16, complexfloating)
 
 DTYPES = (
     *(bool_, uint8, uint16, uint32, uint64, int8, int16, int32, int64),
-    *(float16, float32, float64, bfloat16, complex64),
+    *(float16, float32, float64, bfloat16, complex64, complex128),
 )  # by code
 _NAMES = {d._name: d for d in DTYPES}
 _KINDS = {
@@ -142,7 +144,7 @@ _KINDS = {
     "unsigned integer": (uint8, uint16, uint32, uint64),
     "integral": (int8, int16, int32, int64, uint8, uint16, uint32, uint64),
     "real floating": (float16, bfloat16, float32, float64),
-    "complex floating": (complex64,),
+    "complex floating": (complex64, complex128),
 }
 _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
 
@@ -204,22 +206,23 @@ def _default(x: float | complex) -> Dtype:
 
 
 # bits of the exponent and of the fraction
-_FORMATS = {float16: (5, 10), bfloat16: (8, 7), float32: (8, 23), float64: (11, 52), complex64: (8, 23)}
+_FORMATS = {float16: (5, 10), bfloat16: (8, 7), float32: (8, 23), float64: (11, 52)}
+_PARTS = {complex64: float32, complex128: float64}
 
 
 class finfo:
-    """The limits of a floating dtype: `bits`, `min`, `max`, `eps`, `smallest_normal`; of complex64 those of its
-    parts."""
+    """The limits of a floating dtype: `bits`, `min`, `max`, `eps`, `smallest_normal`; of complex dtypes those of
+    their parts."""
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "smallest_normal")
 
     def __init__(self, dtype: Dtype | array) -> None:
         found = _dtype_of(dtype)
-        if found not in _FORMATS:
+        if found is None or not issubdtype(found, inexact):
             raise ValueError(f"finfo: {found} is not inexact")
-        exponent, fraction = _FORMATS[found]
+        self.dtype = _PARTS.get(found, found)
+        exponent, fraction = _FORMATS[self.dtype]
         bias = 2 ** (exponent - 1) - 1
-        self.dtype = float32 if found is complex64 else found
         self.bits = self.dtype.size * 8
         self.max = math.ldexp(2.0 - 2.0**-fraction, bias)
         self.min = -self.max

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from . import convert
 from ._ffi import BufferBase, fast
-from .dtype import bool_, float64, floating, issubdtype
+from .dtype import bool_, complex128, float64, inexact, issubdtype
 from .errors import OutOfRangeError, RangeError, TraceError
 
 TYPE_CHECKING = False
@@ -258,7 +258,9 @@ def _value(x: array, value: Any) -> array:
     if isinstance(value, BufferBase):
         return value  # type: ignore[return-value]
     # Numbers of the host have double precision, which only such an array keeps.
-    dtype = float64 if x._dtype_code == float64._code and not isinstance(value, complex) else None
+    dtype = x.dtype if x._dtype_code in (float64._code, complex128._code) else None
+    if dtype is float64 and isinstance(value, complex):
+        dtype = None
     if isinstance(value, (bool, int, float, complex)):
         return convert.scalar(value, dtype)
     return convert.from_host(value, dtype)
@@ -365,7 +367,7 @@ class ArrayAt:
         """x[key] / value; integers are divided as floats and truncated."""
         inverse = fast.reciprocal(_value(self._array, value), None)
         dtype = self._array.dtype
-        if issubdtype(dtype, floating) or dtype._name == "complex64":
+        if issubdtype(dtype, inexact):
             return self._update(inverse, MULTIPLY)
         wide = ArrayAt(fast.astype(self._array, 10, None), self._key)
         return fast.astype(wide._update(inverse, MULTIPLY), dtype._code, None)

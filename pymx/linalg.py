@@ -105,12 +105,13 @@ def cross(a: array, b: array, axis: int = -1, *, stream: StreamOrDevice = None) 
 
 
 def eigvals(a: array, *, stream: StreamOrDevice = None) -> array:
-    """The eigenvalues of a square matrix, complex64."""
+    """The eigenvalues of a square matrix, complex64, of a complex128 matrix complex128."""
     return fast.linalg_eigvals(only_array(a, "eigvals"), stream)
 
 
 def eig(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array]:
-    """(w, v): eigenvalues, and eigenvectors of unit length as columns, of a square matrix; complex64."""
+    """(w, v): eigenvalues, and eigenvectors of unit length as columns, of a square matrix; dtypes as
+    of eigvals."""
     return fast.linalg_eig(only_array(a, "eig"), stream)
 
 

@@ -161,8 +161,8 @@ __all__ = [
 
 # ---- elementwise, one operand
 
-abs: Unary = unary("abs", "The absolute value; of complex64 a float32.")
-sign: Unary = unary("sign", "-1, 0 or 1; NaN stays. Of complex64: a / |a|.")
+abs: Unary = unary("abs", "The absolute value; of complex numbers a float.")
+sign: Unary = unary("sign", "-1, 0 or 1; NaN stays. Of complex numbers: a / |a|.")
 positive: Unary = unary("positive", "The same array.")
 negative: Unary = unary("negative", "-a; unsigned integers wrap. DtypeError for bool.")
 square: Unary = unary("square", "a * a.")
@@ -199,7 +199,7 @@ isinf: Unary = unary("isinf", "bool: is plus or minus infinity.")
 isfinite: Unary = unary("isfinite", "bool: neither NaN nor infinite.")
 isposinf: Unary = unary("isposinf", "bool: is plus infinity.")
 isneginf: Unary = unary("isneginf", "bool: is minus infinity.")
-signbit: Unary = unary("signbit", "bool: negative, or -0, or NaN with the sign bit. DtypeError for complex64.")
+signbit: Unary = unary("signbit", "bool: negative, or -0, or NaN with the sign bit. DtypeError for complex numbers.")
 conjugate: Unary = unary("conjugate", "The complex conjugate.")
 real: Unary = unary("real", "The real part.")
 imag: Unary = unary("imag", "The imaginary part; 0 for real dtypes.")

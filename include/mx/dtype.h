@@ -6,7 +6,7 @@
 MX_EXTERN_C_BEGIN
 
 /* The type of an array's elements; values are never renumbered. float16 is IEEE 754 binary16, bfloat16 the upper half
- * of a binary32, complex64 two binary32 (real, imaginary). */
+ * of a binary32, complex64 two binary32 (real, imaginary), complex128 two binary64. */
 typedef enum mx_dtype {
   MX_BOOL = 0,
   MX_UINT8 = 1,
@@ -21,7 +21,8 @@ typedef enum mx_dtype {
   MX_FLOAT32 = 10,
   MX_FLOAT64 = 11,
   MX_BFLOAT16 = 12,
-  MX_COMPLEX64 = 13
+  MX_COMPLEX64 = 13,
+  MX_COMPLEX128 = 14
 } mx_dtype;
 
 /* Which member of mx_scalar holds the value. */
@@ -48,7 +49,7 @@ MX_API MX_NOWAIT size_t mx_dtype_size(mx_dtype dtype);
 MX_API MX_NOWAIT const char *mx_dtype_name(mx_dtype dtype);
 
 /* The dtype that results from combining `a` and `b` in an arithmetic op. float16 with bfloat16 gives float32, uint64
- * with a signed integer gives float32, as in MLX. */
+ * with a signed integer gives float32, complex64 with float64 gives complex64, as in MLX. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_dtype_promote(mx_dtype *out, mx_dtype a, mx_dtype b);
 
 MX_EXTERN_C_END

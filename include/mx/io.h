@@ -6,7 +6,8 @@
 MX_EXTERN_C_BEGIN
 
 /* File formats. bfloat16 is the dtype '<V2' in npy and npz, as NumPy writes ml_dtypes' bfloat16. F8_E4M3 in safetensors
- * is read as uint8. What has no dtype here, such as complex128 or strings, is an IO error that names it. */
+ * is read as uint8. What has no dtype here, such as strings, is an IO error that names it, and what
+ * a format cannot hold (complex128 in safetensors) is UNSUPPORTED when it is saved. */
 typedef enum mx_format {
   MX_FORMAT_ANY = 0, /* told by the first bytes */
   MX_FORMAT_NPY = 1,

@@ -1,7 +1,8 @@
 /* mx/linalg.h: norms, factorisations and solvers over the last two axes; the axes before them are batches. The
- * conventions are at the top of mx/ops.h. Factorisations take float32, float64 and complex64 (else DTYPE); of complex
- * matrices, what is called transposed here is conjugated too. Matrices must have two axes, square where noted (else
- * SHAPE). What cannot be factorised or inverted, such as a singular matrix, fails with NUMERIC when it is evaluated. */
+ * conventions are at the top of mx/ops.h. Factorisations take float32, float64 and complex numbers (else DTYPE); of
+ * complex matrices, what is called transposed here is conjugated too. Matrices must have two axes, square where noted
+ * (else SHAPE). What cannot be factorised or inverted, such as a singular matrix, fails with NUMERIC when it is
+ * evaluated. */
 #ifndef MX_LINALG_H
 #define MX_LINALG_H
 #include "mx/ops.h"
@@ -70,7 +71,7 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_linalg_solve_triangular(mx_array *out, mx
                                                                mx_stream MX_OPTIONAL stream);
 
 /* Eigenvalues w, upwards, and orthonormal eigenvectors, the columns of v, of a symmetric or Hermitian a; reads one
- * triangle. Of a complex64 a, w is float32. */
+ * triangle. Of a complex a, w has the dtype of its parts. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_linalg_eigh(mx_array *w_out, mx_array *v_out, mx_array a, bool upper,
                                                    mx_stream MX_OPTIONAL stream);
 
@@ -78,7 +79,7 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_linalg_eigh(mx_array *w_out, mx_array *v_
 MX_API MX_NOWAIT MX_CHECK mx_status mx_linalg_eigvalsh(mx_array *out, mx_array a, bool upper,
                                                        mx_stream MX_OPTIONAL stream);
 
-/* complex64 eigenvalues and the eigenvectors, columns of unit length, of a square a. */
+/* complex64 (of a complex128 a complex128) eigenvalues and the eigenvectors, columns of unit length, of a square a. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_linalg_eig(mx_array *w_out, mx_array *v_out, mx_array a,
                                                   mx_stream MX_OPTIONAL stream);
 

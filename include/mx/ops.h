@@ -25,10 +25,10 @@ enum { MX_NO_AXIS = 2147483647 };
 
 /* ---- elementwise, one operand */
 
-/* The absolute value; of complex64 a float32, without overflow in between. */
+/* The absolute value; of complex numbers the dtype of their parts, without overflow in between. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_abs(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
-/* -1, 0 or 1; NaN stays. Of complex64: a / |a|, and 0 for 0. */
+/* -1, 0 or 1; NaN stays. Of complex numbers: a / |a|, and 0 for 0. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_sign(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
 /* -a; unsigned integers wrap. DTYPE for bool. */
@@ -52,7 +52,7 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_reciprocal(mx_array *out, mx_array a, mx_
 /* e to the power of a, inexact. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_exp(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
-/* exp(a) - 1 without cancellation near 0, inexact. DTYPE for complex. */
+/* exp(a) - 1 without cancellation near 0, inexact. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_expm1(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
 /* The natural logarithm, inexact. */
@@ -156,10 +156,10 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_nan_to_num(mx_array *out, mx_array a, dou
 /* The complex conjugate; other dtypes stay. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_conjugate(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
-/* The real part: float32 for complex64; other dtypes stay. */
+/* The real part: float32 of complex64, float64 of complex128; other dtypes stay. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_real(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
-/* The imaginary part: float32 for complex64, 0 for other dtypes. */
+/* The imaginary part: float32 of complex64, float64 of complex128, 0 for other dtypes. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_imag(mx_array *out, mx_array a, mx_stream MX_OPTIONAL stream);
 
 /* bool: a == 0. */

@@ -39,8 +39,8 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_random_uniform(mx_array *out, mx_array lo
                                                       size_t n_shape, mx_dtype dtype, mx_array MX_OPTIONAL key,
                                                       mx_stream MX_OPTIONAL stream);
 
-/* Normal with mean `loc` (0) and standard deviation `scale` (1). complex64: real and imaginary part of variance 1/2
- * each. */
+/* Normal with mean `loc` (0) and standard deviation `scale` (1). Complex numbers: real and imaginary part of variance
+ * 1/2 each. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_random_normal(mx_array *out, const int64_t *shape, size_t n_shape,
                                                      mx_dtype dtype, mx_array MX_OPTIONAL loc,
                                                      mx_array MX_OPTIONAL scale, mx_array MX_OPTIONAL key,

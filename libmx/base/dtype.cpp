@@ -135,7 +135,8 @@ DType to_dtype(mx_dtype d) {
 DType promote(DType a, DType b) noexcept {
   if (a == b || b == DType::bool_) return a;
   if (a == DType::bool_) return b;
-  if (is_complex(a) || is_complex(b)) return is_complex(a) ? a : b;
+  if (a == DType::complex128 || b == DType::complex128) return DType::complex128;
+  if (is_complex(a) || is_complex(b)) return DType::complex64;
   if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;
   if (is_floating(a)) {
     if (itemsize(a) == itemsize(b)) return DType::float32;  // float16 with bfloat16
@@ -204,6 +205,11 @@ void store_scalar(void *out, DType d, const Scalar &value) {
       const float im = value.kind == MX_SCALAR_COMPLEX ? static_cast<float>(value.im) : 0.0f;
       return write(out, Complex64{static_cast<float>(real_part(value)), im});
     }
+    case DType::complex128: {
+      double re;
+      store_scalar(&re, DType::float64, value);
+      return write(out, Complex128{re, value.kind == MX_SCALAR_COMPLEX ? value.im : 0});
+    }
   }
 }
 
@@ -239,6 +245,10 @@ Scalar load_scalar(const void *in, DType d) noexcept {
       const Complex64 x = read<Complex64>(in);
       return {MX_SCALAR_COMPLEX, 0, x.re, x.im};
     }
+    case DType::complex128: {
+      const Complex128 x = read<Complex128>(in);
+      return {MX_SCALAR_COMPLEX, 0, x.re, x.im};
+    }
   }
   return {};
 }
@@ -253,7 +263,7 @@ DType weak_dtype(const Scalar &value, DType d) noexcept {
     case MX_SCALAR_FLOAT:
       return inexact(d);
     case MX_SCALAR_COMPLEX:
-      return DType::complex64;
+      return d == DType::complex128 ? d : DType::complex64;
   }
   return d;
 }

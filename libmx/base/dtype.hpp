@@ -13,9 +13,12 @@ struct Float16 {
 struct BFloat16 {
   uint16_t bits;
 };
-struct Complex64 {
-  float re, im;
+template <class T>
+struct ComplexNumber {
+  T re, im;
 };
+using Complex64 = ComplexNumber<float>;
+using Complex128 = ComplexNumber<double>;
 
 enum class DType : uint8_t {
 #define MX_DTYPE(name, type, category, bytes) name,
@@ -38,7 +41,15 @@ inline bool is_inexact(DType d) noexcept { return is_floating(d) || is_complex(d
 inline bool is_integer(DType d) noexcept { return category(d) == 'u' || category(d) == 'i'; }
 inline bool is_signed_integer(DType d) noexcept { return category(d) == 'i'; }
 
-// The dtype that holds both operands. float16 with bfloat16 gives float32, uint64 with a signed integer float32 (MLX).
+// The dtype of the real and the imaginary part, of real dtypes `d` itself.
+inline DType part_dtype(DType d) noexcept {
+  return d == DType::complex128 ? DType::float64 : d == DType::complex64 ? DType::float32 : d;
+}
+// The complex dtype with parts of `d`, which is float32 or float64.
+inline DType complex_of(DType d) noexcept { return d == DType::float64 ? DType::complex128 : DType::complex64; }
+
+// The dtype that holds both operands. float16 with bfloat16 gives float32, uint64 with a signed integer float32,
+// complex64 with float64 complex64 (MLX).
 DType promote(DType a, DType b) noexcept;
 // float32 for bool and integers, else `d` itself: what exp, divide and mean return.
 DType inexact(DType d) noexcept;

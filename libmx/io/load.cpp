@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/element.hpp"
 #include "io/source.hpp"
 #include "runtime/pool.hpp"
 
@@ -41,7 +42,7 @@ class ElementReader {
     if (dtype_ == DType::bool_)  // a file may hold other bytes than 0 and 1
       for (std::byte &b : out) b = std::byte{b != std::byte{0}};
     if (!swap_) return;
-    const int64_t unit = is_complex(dtype_) ? itemsize(dtype_) / 2 : itemsize(dtype_);
+    const int64_t unit = itemsize(part_dtype(dtype_));
     if (unit == 2) swap_words<uint16_t, swap16>(out);
     if (unit == 4) swap_words<uint32_t, swap32>(out);
     if (unit == 8) swap_words<uint64_t, swap64>(out);
@@ -87,6 +88,7 @@ void scatter(int64_t itemsize, std::span<const Run> runs, int64_t stride, const 
   if (itemsize == 2) scatter<uint16_t>(runs, stride, from);
   if (itemsize == 4) scatter<uint32_t>(runs, stride, from);
   if (itemsize == 8) scatter<uint64_t>(runs, stride, from);
+  if (itemsize == 16) scatter<cpu::TwoWords>(runs, stride, from);
 }
 
 // Where the runs of a column-major array begin in a row-major one, one after the other.

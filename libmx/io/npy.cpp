@@ -23,10 +23,10 @@ struct Descr {
 };
 
 constexpr Descr descrs[] = {
-    {DType::bool_, "b1"},    {DType::uint8, "u1"},     {DType::uint16, "u2"},  {DType::uint32, "u4"},
-    {DType::uint64, "u8"},   {DType::int8, "i1"},      {DType::int16, "i2"},   {DType::int32, "i4"},
-    {DType::int64, "i8"},    {DType::float16, "f2"},   {DType::float32, "f4"}, {DType::float64, "f8"},
-    {DType::bfloat16, "V2"}, {DType::complex64, "c8"},
+    {DType::bool_, "b1"},    {DType::uint8, "u1"},     {DType::uint16, "u2"},      {DType::uint32, "u4"},
+    {DType::uint64, "u8"},   {DType::int8, "i1"},      {DType::int16, "i2"},       {DType::int32, "i4"},
+    {DType::int64, "i8"},    {DType::float16, "f2"},   {DType::float32, "f4"},     {DType::float64, "f8"},
+    {DType::bfloat16, "V2"}, {DType::complex64, "c8"}, {DType::complex128, "c16"},
 };
 static_assert(std::size(descrs) == n_dtypes);
 
@@ -132,7 +132,7 @@ class HeaderParser {
         std::find_if(std::begin(descrs), std::end(descrs), [&](const Descr &d) { return d.text == kind; });
     if (found == std::end(descrs)) corrupt(source_, "npy header: unsupported dtype %s", quote(text).c_str());
     header.spec.dtype = found->dtype;
-    const bool one_byte = kind[1] == '1';
+    const bool one_byte = itemsize(found->dtype) == 1;
     if (order == '|' && !one_byte && kind != "V2")
       corrupt(source_, "npy header: dtype %s lacks its byte order", quote(text).c_str());
     header.swap = !one_byte && order == (is_little ? '>' : '<');
@@ -193,7 +193,7 @@ NpyHeader read_npy_header(const Source &source) {
 
 std::string npy_header(const Spec &spec) {
   const std::string_view kind = descrs[static_cast<size_t>(spec.dtype)].text;
-  const char order = kind[1] == '1' ? '|' : is_little ? '<' : '>';
+  const char order = itemsize(spec.dtype) == 1 ? '|' : is_little ? '<' : '>';
   std::string dict = std::string("{'descr': '") + order + std::string(kind) + "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < spec.shape.size(); i++) dict += (i ? ", " : "") + std::to_string(spec.shape[i]);
   dict += spec.shape.size() == 1 ? ",), }" : "), }";

@@ -33,8 +33,10 @@ constexpr DTypeName dtype_names[] = {
 };
 
 const DTypeName &written_name(DType d) {
-  return *std::find_if(std::begin(dtype_names), std::end(dtype_names),
-                       [&](const DTypeName &n) { return n.written && n.dtype == d; });
+  const auto *found = std::find_if(std::begin(dtype_names), std::end(dtype_names),
+                                   [&](const DTypeName &n) { return n.written && n.dtype == d; });
+  if (found == std::end(dtype_names)) fail(MX_ERROR_UNSUPPORTED, "safetensors files cannot hold %s", name(d));
+  return *found;
 }
 
 struct Tensor {

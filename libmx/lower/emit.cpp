@@ -40,7 +40,7 @@ LoopValue Emitter::load(Edge edge, DType type) {
     out_.code.operands.push_back(type);
   }
   const bool complex = is_complex(type);
-  const DType part = complex ? DType::float32 : type;
+  const DType part = part_dtype(type);
   const auto find = [&](uint8_t which) {
     for (size_t i = 0; i < out_.code.ins.size(); i++) {
       const loop::Ins &ins = out_.code.ins[i];
@@ -78,9 +78,11 @@ class UnitEmitter {
 
   LoopValue constant(const GraphNode &node) {
     AttrReader reader(node.attrs);
-    const uint64_t bits = static_cast<uint64_t>(reader.integer());
+    const uint64_t bits = static_cast<uint64_t>(reader.integer()), more = static_cast<uint64_t>(reader.integer());
     const DType type = node.specs[0].dtype;
     if (!is_complex(type)) return {e_.scalar_bits(type, bits), 0, false};
+    if (type == DType::complex128)
+      return {e_.scalar_bits(DType::float64, bits), e_.scalar_bits(DType::float64, more), true};
     return {e_.scalar_bits(DType::float32, bits & UINT32_MAX), e_.scalar_bits(DType::float32, bits >> 32), true};
   }
 
@@ -130,9 +132,9 @@ class UnitEmitter {
   void reduce(uint32_t i, LoopValue v) {
     const GraphNode &node = graph_.nodes[i];
     const DType type = node.specs[0].dtype;
-    const DType part = is_complex(type) ? DType::float32 : type;
+    const DType part = part_dtype(type);
     e_.append({reduction(node.op, type), part, 0, operand(i, part, 0), logical(node.op, v), 0, 0});
-    if (is_complex(type)) e_.append({reduction(node.op, type), part, 0, operand(i, part, 4), v.im, 0, 0});
+    if (is_complex(type)) e_.append({reduction(node.op, type), part, 0, operand(i, part, itemsize(part)), v.im, 0, 0});
   }
 
   // all and any look at whether elements are zero.

@@ -9,7 +9,7 @@ namespace mx::lower {
 struct Emitted {
   loop::Code code;
   std::vector<Edge> operands;     // loads first, then stores: the order of loop::Code::operands
-  std::vector<int64_t> offsets;   // per operand, in bytes: 4 for the imaginary part of a reduced complex number
+  std::vector<int64_t> offsets;   // per operand, in bytes: that of the imaginary part of a reduced complex number
   std::vector<uint32_t> readers;  // per load: a node that reads it
   uint32_t n_loads = 0;
   std::vector<uint64_t> scalars;  // bits of an element, per scalar of the code

@@ -126,7 +126,7 @@ LoopValue ComplexEmitter::emit_unary(OpCode op, C x) {
     case OpCode::isfinite:
       return bool_value(both(test(Op::is_finite, x.re), test(Op::is_finite, x.im)));
     default:
-      fail(MX_ERROR_DTYPE, "%s is not defined for complex64", info(op).name);
+      fail(MX_ERROR_DTYPE, "%s is not defined for complex numbers", info(op).name);
   }
 }
 
@@ -175,7 +175,7 @@ LoopValue ComplexEmitter::emit_binary(OpCode op, C x, C y) {
     case OpCode::logical_xor:
       return bool_value(test(Op::logical_xor, truth(x), truth(y)));
     default:
-      fail(MX_ERROR_DTYPE, "%s is not defined for complex64", info(op).name);
+      fail(MX_ERROR_DTYPE, "%s is not defined for complex numbers", info(op).name);
   }
 }
 
@@ -194,7 +194,11 @@ LoopValue ComplexEmitter::emit(OpCode op, DType type, std::span<const C> in) {
 }
 
 LoopValue emit_complex(Emitter &e, OpCode op, DType type, std::span<const LoopValue> in) {
-  return ComplexEmitter(e, DType::float32).emit(op, type, in);
+  DType part = part_dtype(type);
+  if (!is_complex(type))
+    for (const LoopValue &x : in)
+      if (x.complex) part = e.type(x.re);
+  return ComplexEmitter(e, part).emit(op, type, in);
 }
 
 }  // namespace mx::lower

@@ -72,8 +72,8 @@ class Builder {
     const GraphNode &node = graph_.nodes[i];
     const bool reduces = is_reduce(node) && is_loop_reduction(node);
     const int weight = is_elementwise(node) ? loop_weight(graph_, node) : reduces ? 3 : 0;
-    bool wide = itemsize(node.specs[0].dtype) == 8 && !is_complex(node.specs[0].dtype);
-    for (Edge e : node.inputs) wide |= itemsize(graph_.spec(e).dtype) == 8 && !is_complex(graph_.spec(e).dtype);
+    bool wide = itemsize(part_dtype(node.specs[0].dtype)) == 8;
+    for (Edge e : node.inputs) wide |= itemsize(part_dtype(graph_.spec(e).dtype)) == 8;
     const bool sums =
         reduces && !wide && is_inexact(node.specs[0].dtype) && node.op != OpCode::min && node.op != OpCode::max;
     sets_[i] = {depth, weight, static_cast<int>(node.inputs.size()) + 1, !is_elementwise(node) && !reduces, wide, sums};

@@ -110,7 +110,7 @@ Value array_equal(const Value &a, const Value &b, bool nan_too, const StreamRef 
 }
 
 Value isclose(const Value &a, const Value &b, double rtol, double atol, bool nan_too, const StreamRef &s) {
-  const DType d = inexact(joint(a, b)), real_dtype = is_complex(d) ? DType::float32 : d;
+  const DType d = inexact(joint(a, b)), real_dtype = part_dtype(d);
   const Value x = astype(a, d, s), y = astype(b, d, s);
   const Value slack = add(scalar(atol, real_dtype), multiply(scalar(rtol, real_dtype), absolute(y, s), s), s);
   const Value near = less_equal(absolute(subtract(x, y, s), s), slack, s);

@@ -114,7 +114,7 @@ Value arange(int64_t n, DType dtype, const StreamRef &s) {
 
 Value linspace(const Scalar &start, const Scalar &stop, int64_t n, bool endpoint, DType dtype, const StreamRef &s) {
   need_size(n, "linspace");
-  const DType work = dtype == DType::float64 ? DType::float64 : DType::float32;
+  const DType work = part_dtype(dtype) == DType::float64 ? DType::float64 : DType::float32;
   const int64_t gaps = endpoint ? n - 1 : n;
   if (n <= 1) return astype(full(Dims{n}, scalar(as_double(start), work), work, s), dtype, s);
   // weights from both ends, so that both ends are exact

@@ -172,8 +172,7 @@ ValueList slogdet(const Value &a, const StreamRef &s) {
   const DType d = inexact(dtype_of(a));
   const Value signs = prod(sign(parts.diagonal, s), List(Dims{-1}), false, s);
   const Value logs = sum(log(absolute(parts.diagonal, s), s), List(Dims{-1}), false, s);
-  const DType real_dtype = is_complex(d) ? DType::float32 : d;
-  return {astype(where(parts.odd, negative(signs, s), signs, s), d, s), astype(logs, real_dtype, s)};
+  return {astype(where(parts.odd, negative(signs, s), signs, s), d, s), astype(logs, part_dtype(d), s)};
 }
 
 }  // namespace mx::ops
@@ -194,7 +193,7 @@ Dims with(const Dims &batch, std::initializer_list<int64_t> sizes) {
 
 Matrix matrix(const Spec &a, bool square, const char *op) {
   const bool ok = a.dtype == DType::float32 || a.dtype == DType::float64 || is_complex(a.dtype);
-  need_dtype(ok, a.dtype, op, "float32, float64 and complex64");
+  need_dtype(ok, a.dtype, op, "float32, float64 and complex dtypes");
   const size_t rank = a.shape.size();
   if (rank < 2)
     fail(MX_ERROR_SHAPE, "%s: the array has shape %s, but it needs 2 dimensions", op, to_string(a.shape).c_str());
@@ -203,8 +202,6 @@ Matrix matrix(const Spec &a, bool square, const char *op) {
     fail(MX_ERROR_SHAPE, "%s: a matrix of shape %s is not square", op, to_string(a.shape).c_str());
   return m;
 }
-
-DType real_dtype(DType d) noexcept { return is_complex(d) ? DType::float32 : d; }
 
 void square_to_same(Specs in, Outs &out, const char *op) {
   need_inputs(in, 1, 1, op);
@@ -261,7 +258,7 @@ void infer_svd(const Attrs &attrs, Specs in, Outs &out) {
   const Matrix m = matrix(*in[0], false, "svd");
   const bool vectors = AttrReader(attrs).boolean();
   if (vectors) put_spec(out, in[0]->dtype, with(m.batch, {m.rows, m.rows}), "svd");
-  put_spec(out, real_dtype(in[0]->dtype), with(m.batch, {std::min(m.rows, m.columns)}), "svd");
+  put_spec(out, part_dtype(in[0]->dtype), with(m.batch, {std::min(m.rows, m.columns)}), "svd");
   if (vectors) put_spec(out, in[0]->dtype, with(m.batch, {m.columns, m.columns}), "svd");
 }
 
@@ -270,15 +267,16 @@ void infer_eigh(const Attrs &attrs, Specs in, Outs &out) {
   const Matrix m = matrix(*in[0], true, "eigh");
   AttrReader reader(attrs);
   reader.boolean();
-  put_spec(out, real_dtype(in[0]->dtype), with(m.batch, {m.rows}), "eigh");
+  put_spec(out, part_dtype(in[0]->dtype), with(m.batch, {m.rows}), "eigh");
   if (reader.boolean()) out.push_back(*in[0]);
 }
 
 void infer_eig(const Attrs &attrs, Specs in, Outs &out) {
   need_inputs(in, 1, 1, "eig");
   const Matrix m = matrix(*in[0], true, "eig");
-  put_spec(out, DType::complex64, with(m.batch, {m.rows}), "eig");
-  if (AttrReader(attrs).boolean()) put_spec(out, DType::complex64, in[0]->shape, "eig");
+  const DType d = in[0]->dtype == DType::complex128 ? DType::complex128 : DType::complex64;
+  put_spec(out, d, with(m.batch, {m.rows}), "eig");
+  if (AttrReader(attrs).boolean()) put_spec(out, d, in[0]->shape, "eig");
 }
 
 }  // namespace mx::rules

@@ -74,11 +74,12 @@ Value standard_normal(List shape, DType d, const Value *key, const StreamRef &s)
   return multiply(scalar(M_SQRT2, d), erfinv(between(low, one, shape, key, s), s), s);
 }
 
-Value complex_normal(List shape, const Value *key, const StreamRef &s) {
+Value complex_normal(List shape, DType d, const Value *key, const StreamRef &s) {
   Dims wide(shape.begin(), shape.end());
   wide.push_back(2);
-  const Value parts = multiply(standard_normal(wide, DType::float32, key, s), scalar(M_SQRT1_2, DType::float32), s);
-  return squeeze(view_dtype(parts, DType::complex64, s), List(Dims{-1}), s);
+  const DType part = part_dtype(d);
+  const Value parts = multiply(standard_normal(wide, part, key, s), scalar(M_SQRT1_2, part), s);
+  return squeeze(view_dtype(parts, d, s), List(Dims{-1}), s);
 }
 
 Dims without(const Dims &shape, size_t axis) {
@@ -121,7 +122,7 @@ Value uniform(const Value &low, const Value &high, List shape, DType d, const Va
 Value normal(List shape, DType d, const Value *loc, const Value *scale, const Value *key, const StreamRef &s) {
   if (!is_inexact(d)) bad_dtype("normal", d, "floating and complex dtypes");
   const DType work = is_complex(d) ? d : working(d);
-  Value x = is_complex(d) ? complex_normal(shape, key, s) : standard_normal(shape, work, key, s);
+  Value x = is_complex(d) ? complex_normal(shape, d, key, s) : standard_normal(shape, work, key, s);
   for (const Value *parameter : {scale, loc}) {
     if (!parameter) continue;
     need_fit(*parameter, shape, "normal");

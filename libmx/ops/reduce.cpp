@@ -32,7 +32,7 @@ DType working(DType d) noexcept { return d == DType::float64 || is_complex(d) ? 
 
 // The number of reduced elements, as `d`.
 Value count(const Value &a, List axes, DType d, const StreamRef &s) {
-  return astype(number_of_elements(a, axes, false, is_complex(d) ? DType::float32 : d, s), d, s);
+  return astype(number_of_elements(a, axes, false, part_dtype(d), s), d, s);
 }
 
 Value mean_over(const Value &x, List axes, bool keepdims, const StreamRef &s) {

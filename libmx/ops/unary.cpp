@@ -229,17 +229,17 @@ FLOATING(erfinv)
 FLOATING(sigmoid)
 SAME(logical_not, IN(0) == DType::bool_, "bool")
 SAME(bitwise_invert, is_integer(IN(0)), "integers and bool")
-SAME(conjugate, is_complex(IN(0)), "complex64")
+SAME(conjugate, is_complex(IN(0)), "complex dtypes")
 TO(isnan, DType::bool_, is_floating(IN(0)), "floating dtypes")
 TO(isinf, DType::bool_, is_floating(IN(0)), "floating dtypes")
 TO(isfinite, DType::bool_, is_floating(IN(0)), "floating dtypes")
-TO(real, DType::float32, is_complex(IN(0)), "complex64")
-TO(imag, DType::float32, is_complex(IN(0)), "complex64")
+TO(real, part_dtype(IN(0)), is_complex(IN(0)), "complex dtypes")
+TO(imag, part_dtype(IN(0)), is_complex(IN(0)), "complex dtypes")
 TO(to_fp8, DType::uint8, is_floating(IN(0)), "floating dtypes")
 
 RULE(absolute) {
   same(in, out, IN(0) != DType::bool_, "absolute", "numbers");
-  if (is_complex(out[0].dtype)) out[0].dtype = DType::float32;
+  out[0].dtype = part_dtype(out[0].dtype);
 }
 
 void infer_astype(const Attrs &attrs, Specs in, Outs &out) {

@@ -2,8 +2,8 @@
 """The Python array API standard 2024.12 (https://data-apis.org/array-api/2024.12) as a namespace over pymx's arrays.
 
 The arrays are those of pymx; what differs from `pymx` are the defaults: Python's numbers become int64 and float64, sums
-of small integers are int64 or uint64, indices are int64. There is no complex128: complex numbers are complex64, also
-beside float64.
+of small integers are int64 or uint64, indices are int64. The functions give complex128 for complex64 beside float64,
+and for float64 beside one of Python's complex numbers; the operators of arrays give complex64, as in mlx.core.
 
     xp = x.__array_namespace__(api_version="2024.12")
 """

@@ -1,4 +1,4 @@
-"""Arrays from nothing and from other data. Without a dtype: int64, float64, complex64."""
+"""Arrays from nothing and from other data. Without a dtype: int64, float64, complex128."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pymx as mx
 
 from .. import convert
-from ..dtype import Dtype, float64, int64, isdtype
+from ..dtype import Dtype, complex128, float64, int64, isdtype
 from .data_types import COMPLEX, astype, default_of, result_type
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def asarray(
 
 
 def _from_memory(obj: Any, copy: bool | None) -> array:
-    """An array of what has a buffer; pymx.asarray would make float32 of float64."""
+    """An array of what has a buffer; pymx.asarray would make single precision of double."""
     try:
-        is_double = memoryview(obj).format == "d"
+        dtype = {"d": float64, "Zd": complex128}.get(memoryview(obj).format)
     except (TypeError, ValueError):
-        is_double = False
-    return mx.asarray(obj, dtype=float64 if is_double else None, copy=copy)
+        dtype = None
+    return mx.asarray(obj, dtype=dtype, copy=copy)
 
 
 def _from_numbers(obj: Any, dtype: Dtype | None) -> array:
@@ -151,16 +151,11 @@ def eye(
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> array:
     """The array behind an object with __dlpack__; its memory is shared only with copy=False."""
     _check_device(device)
-    found, is_complex128 = convert.import_tensor(x, copy)
-    if not is_complex128:
-        return found
-    if copy is False:
-        raise ValueError("from_dlpack: complex128 becomes complex64, which takes a copy")
-    return mx.from_dlpack(x)
+    return convert.import_tensor(x, copy)
 
 
 def full(shape: _Shape, fill_value: complex, *, dtype: Dtype | None = None, device: Device | None = None) -> array:
-    """An array of one value; its dtype is bool, int64, float64 or complex64 if not given."""
+    """An array of one value; its dtype is bool, int64, float64 or complex128 if not given."""
     _check_device(device)
     value = asarray(fill_value, dtype=dtype or default_of(fill_value))
     return mx.broadcast_to(value, (shape,) if isinstance(shape, int) else tuple(shape))

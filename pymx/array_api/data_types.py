@@ -10,6 +10,7 @@ from ..dtype import (
     Dtype,
     bool_,
     complex64,
+    complex128,
     finfo,
     float32,
     float64,
@@ -33,6 +34,7 @@ __all__ = [
     "astype",
     "can_cast",
     "complex64",
+    "complex128",
     "finfo",
     "float32",
     "float64",
@@ -53,10 +55,10 @@ DTYPES = {
     "bool": bool_,
     **{"int8": int8, "int16": int16, "int32": int32, "int64": int64},
     **{"uint8": uint8, "uint16": uint16, "uint32": uint32, "uint64": uint64},
-    **{"float32": float32, "float64": float64, "complex64": complex64},
+    **{"float32": float32, "float64": float64, "complex64": complex64, "complex128": complex128},
 }
 INDEX = int64  # of indices and counts
-COMPLEX = complex64  # of Python's complex numbers: there is no complex128
+COMPLEX = complex128  # of Python's complex numbers
 _Scalar = int | float | complex  # bool is an int
 
 
@@ -79,10 +81,10 @@ def result_type(*arrays_and_dtypes: array | _Scalar | Dtype) -> Dtype:
         if not weak:
             raise ValueError("result_type: needs an array, a number or a dtype")
         return mx.result_type(*map(default_of, weak))
-    found = mx.result_type(*strong)
+    found = complex128 if complex64 in strong and float64 in strong else mx.result_type(*strong)
     for x in weak:
         if isinstance(x, complex) and not isdtype(found, "complex floating"):
-            found = COMPLEX
+            found = complex64 if found is float32 else COMPLEX
         elif isinstance(x, float) and not isdtype(found, ("real floating", "complex floating")):
             found = float64
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pymx as mx
 
 from .._ffi import fast
-from ..dtype import isdtype
+from ..dtype import complex64, float64, isdtype
 from .data_types import result_type
 
 if TYPE_CHECKING:
@@ -116,11 +116,12 @@ def _whole(name: str) -> Callable[[array], array]:
 
 
 def promoted(x1: Number, x2: Number) -> tuple[Any, Any]:
-    """The operands; an array beside a number of a higher kind is converted as the standard says."""
+    """The operands, converted where the standard says something else than mlx.core: for an array beside a number of a
+    higher kind, and for complex64 beside float64."""
     strong = [x.dtype for x in (x1, x2) if isinstance(x, mx.array)]
     if not strong:
         raise TypeError("one operand must be an array")
-    if len(strong) == 1:
+    if len(strong) == 1 or {*strong} == {complex64, float64}:
         dtype = result_type(x1, x2)
         x1, x2 = (x.astype(dtype) if isinstance(x, mx.array) and x.dtype is not dtype else x for x in (x1, x2))
     return x1, x2

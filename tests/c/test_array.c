@@ -19,7 +19,7 @@ static void test_new(void) {
   CHECK(mx_array_new(&x, data, sizeof data, negative, 2, MX_INT32) == MX_ERROR_SHAPE);
   CHECK(mx_array_new(&x, data, sizeof data, huge, 2, MX_INT32) == MX_ERROR_OVERFLOW);
   CHECK(mx_array_new(&x, data, 4, many, MX_MAX_DIMS + 1, MX_INT32) == MX_ERROR_SHAPE);
-  CHECK(mx_array_new(&x, data, sizeof data, dims, 2, (mx_dtype)14) == MX_ERROR_DTYPE);
+  CHECK(mx_array_new(&x, data, sizeof data, dims, 2, (mx_dtype)15) == MX_ERROR_DTYPE);
   CHECK(mx_array_new(&x, NULL, sizeof data, dims, 2, MX_INT32) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(mx_array_new(&x, data, sizeof data, NULL, 2, MX_INT32) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(mx_array_new(NULL, data, sizeof data, dims, 2, MX_INT32) == MX_ERROR_INVALID_ARGUMENT);
@@ -195,7 +195,7 @@ static void test_scalars(void) {
   CHECK(mx_array_scalar(&x, integer(-1), MX_UINT64) == MX_ERROR_OVERFLOW);
   CHECK(mx_array_scalar(&x, most, MX_INT64) == MX_ERROR_OVERFLOW);
   CHECK(mx_array_scalar(&x, real(1e10), MX_INT32) == MX_ERROR_OVERFLOW);
-  CHECK(mx_array_scalar(&x, integer(1), (mx_dtype)14) == MX_ERROR_DTYPE);
+  CHECK(mx_array_scalar(&x, integer(1), (mx_dtype)15) == MX_ERROR_DTYPE);
   CHECK(mx_array_scalar(&x, odd, MX_INT32) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(mx_array_scalar_weak(&x, integer(-1), MX_UINT8) == MX_ERROR_OVERFLOW);
   CHECK(mx_array_scalar_weak(&x, integer(1), (mx_dtype)99) == MX_ERROR_DTYPE);

@@ -18,7 +18,7 @@ from draw import resized
 from graph import Graph
 from ops import OPS
 from oracle import difference
-from values import FLOATS, canonical, name_of, to_mx, to_numpy, wide
+from values import COMPLEX, FLOATS, canonical, name_of, to_mx, to_numpy, wide
 
 import pymx as mx
 
@@ -46,7 +46,7 @@ class Eager:
         self.values = [to_numpy(x) for x in self.arrays]
         self.inexact: set[int] = set()
         for i, step in enumerate(graph.steps, len(graph.leaves)):
-            sums = step.op in ORDERED_SUMS and name_of(self.arrays[i]) in (*FLOATS, "complex64")
+            sums = step.op in ORDERED_SUMS and name_of(self.arrays[i]) in (*FLOATS, *COMPLEX)
             if sums or any(k in self.inexact for k in step.inputs):
                 self.inexact.add(i)
 
@@ -89,7 +89,7 @@ class Eager:
             change = np.abs(result - center)
             same = (result == center) | (np.isnan(result) & np.isnan(center))
             bound = bound + np.where(same, 0, np.where(np.isfinite(change), 2 * change, np.inf)).astype(float)
-        if name not in (*FLOATS, "complex64"):
+        if name not in (*FLOATS, *COMPLEX):
             # Corners move all values alike, so they do not show that two may change places.
             places = step.op.startswith("arg") and any(np.any(errors[k] > 0) for k in uncertain)
             bound = np.full(center.shape, np.inf) if places else np.where(bound > 0, np.inf, 0.0)

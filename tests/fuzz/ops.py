@@ -33,9 +33,9 @@ from oracle import (
     summed,
 )
 from pool import Pool, Rng
-from values import ALL, FLOATS, INTEGERS, REAL
+from values import ALL, COMPLEX, FLOATS, INTEGERS, REAL
 
-NUMBERS = (*INTEGERS, *FLOATS, "complex64")
+NUMBERS = (*INTEGERS, *FLOATS, *COMPLEX)
 ORDERED = (*INTEGERS, *FLOATS)
 BITS = ("bool", *INTEGERS)
 
@@ -74,7 +74,7 @@ def binary(dtypes: tuple[str, ...], numbers: bool = True) -> Draw:
         x = pool.pick(dtypes)
         if x is None:
             return None
-        if numbers and pool.rng.random() < 0.25 and pool.dtype(x) not in ("bool", "complex64"):
+        if numbers and pool.rng.random() < 0.25 and pool.dtype(x) not in ("bool", *COMPLEX):
             return Step(name, (x,), (_number(pool.rng, pool.dtype(x)),))
         y = pool.partner(x, dtypes)
         if y is None:
@@ -125,7 +125,7 @@ def _coin(rng: Rng) -> bool:
 def draw_astype(pool: Pool, name: str) -> Step | None:
     x = pool.pick(ALL)
     to = str(pool.rng.choice(ALL))
-    if x is None or (pool.dtype(x) == "complex64" and to not in ("complex64", "float32")):
+    if x is None or (pool.dtype(x) in COMPLEX and to not in (*COMPLEX, "float32")):
         return None
     return Step(name, (x,), ("bool_" if to == "bool" else to,))
 
@@ -221,7 +221,7 @@ def _table() -> list[Op]:
         )
     ]
     ops += [
-        Op("complex_multiply", binary(("complex64",), False), complex_product),
+        Op("complex_multiply", binary(COMPLEX, False), complex_product),
         Op("divide", binary(FLOATS), exact(np.true_divide), 2),
         Op("floor_divide", binary(INTEGERS), exact(_by_zero(np.floor_divide))),
         Op("remainder", binary(INTEGERS), exact(_by_zero(np.remainder))),
@@ -247,7 +247,7 @@ def _table() -> list[Op]:
             ("ceil", np.ceil, FLOATS),
             ("round", np.round, FLOATS),
             ("sqrt", np.sqrt, FLOATS),
-            ("conjugate", np.conjugate, ("complex64",)),
+            ("conjugate", np.conjugate, COMPLEX),
         )
     ]
     ops += [
@@ -257,8 +257,8 @@ def _table() -> list[Op]:
             ("isinf", np.isinf, FLOATS),
             ("logical_not", np.logical_not, REAL),
             ("bitwise_invert", np.invert, BITS),
-            ("real", np.real, ("complex64",)),
-            ("imag", np.imag, ("complex64",)),
+            ("real", np.real, COMPLEX),
+            ("imag", np.imag, COMPLEX),
         )
     ]
     ops += [

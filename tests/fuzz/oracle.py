@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from graph import Step
-from values import BFLOAT16, FLOATS, HALVES, INTEGERS, dtype_of, may_overflow, rounded, ulp, unit, wide
+from values import BFLOAT16, COMPLEX, FLOATS, HALVES, INTEGERS, dtype_of, may_overflow, part, rounded, ulp, unit, wide
 
 import pymx as mx
 
@@ -52,9 +52,9 @@ def function(f: Callable[..., Any], ulps: float = 2) -> Reference:
     """A function of floats with a documented accuracy."""
 
     def reference(step: Step, x: list[np.ndarray], out: str) -> Judgement:
-        if out == "complex64":
+        if out in COMPLEX:
             truth = f(*(wide(y) for y in _operands(step, x, out)))
-            return truth, 2e-6 * np.abs(truth) + 1e-38
+            return truth, 32 * unit(part(out)) * np.abs(truth) + 1e-38
         truth = f(*(wide(y) for y in _operands(step, x, out)))
         return truth, (1 if out in HALVES else ulps) * ulp(out, truth)
 
@@ -79,7 +79,7 @@ def _count(x: np.ndarray, axis: Any) -> int:
 
 def _sum_bound(x: np.ndarray, out: str, n: float, axes: dict[str, Any]) -> np.ndarray:
     """Any order of adding n terms; halves add in float32 and round once."""
-    inner = "float32" if out in (*HALVES, "complex64") else out
+    inner = "float32" if out in HALVES else part(out)
     size = np.sum(np.abs(wide(x)), **axes)
     return (n + 2) * 2 * unit(inner) * size + may_overflow(inner, size)
 
@@ -97,7 +97,7 @@ def summed(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     if out in INTEGERS:
         return np.sum(y, dtype=y.dtype, **axes), 0
     truth = np.sum(wide(y), **axes)
-    return truth, _sum_bound(y, out, _count(y, axes["axis"]), axes) + (0 if out == "complex64" else ulp(out, truth))
+    return truth, _sum_bound(y, out, _count(y, axes["axis"]), axes) + (0 if out in COMPLEX else ulp(out, truth))
 
 
 def multiplied(step: Step, x: list[np.ndarray], out: str) -> Judgement:
@@ -109,7 +109,7 @@ def multiplied(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     # Where a part of the product may leave the range, its order decides.
     reach = np.sum(np.abs(logs), **axes)
     bound = np.where(reach < (12 if out == "float16" else 100), (n + 2) * 2 * unit(name) * np.abs(truth), np.inf)
-    return truth, bound + (0 if out == "complex64" else ulp(out, truth))
+    return truth, bound + (0 if out in COMPLEX else ulp(out, truth))
 
 
 def averaged(step: Step, x: list[np.ndarray], out: str) -> Judgement:
@@ -137,10 +137,10 @@ def product(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     n = a.shape[-1] + 1
     if step.op == "addmm":
         truth, size = truth + wide(x[0]), size + np.abs(wide(x[0]))
-    inner = "float32" if out in (*HALVES, "complex64") else out
+    inner = "float32" if out in HALVES else part(out)
     bound = (2 * n + 4) * 2 * unit(inner) * size + may_overflow(inner, size)
     # A half is rounded after the product and after the sum.
-    return truth, bound + (0 if out == "complex64" else 2 * unit(out) * size + ulp(out, truth))
+    return truth, bound + (0 if out in COMPLEX else 2 * unit(out) * size + ulp(out, truth))
 
 
 def normalized(step: Step, x: list[np.ndarray], out: str) -> Judgement:
@@ -179,7 +179,7 @@ def row_norm(step: Step, x: list[np.ndarray], out: str) -> Judgement:
 def complex_product(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     a, b = (wide(y) for y in x)
     size = np.abs(a) * np.abs(b)
-    return a * b, 8 * unit("float32") * size + may_overflow("float32", size) + 1e-38
+    return a * b, 8 * unit(part(out)) * size + may_overflow(part(out), size) + 1e-38
 
 
 def logsummed(step: Step, x: list[np.ndarray], out: str) -> Judgement:
@@ -207,7 +207,7 @@ def running(f: Callable[..., Any]) -> Reference:
             size = np.cumsum(np.abs(w), axis=axis) if f is np.cumsum else np.abs(f(w, axis=axis))
             truth, bound = (
                 f(w, axis=axis),
-                (y.shape[axis] + 2) * 2 * unit(out if out != "complex64" else "float32") * size,
+                (y.shape[axis] + 2) * 2 * unit(part(out)) * size,
             )
             if f is np.cumprod:
                 reach = np.cumsum(np.abs(np.log2(np.abs(w))), axis=axis)
@@ -222,7 +222,7 @@ def running(f: Callable[..., Any]) -> Reference:
 def cast(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     """astype: what does not fit an integer is left open."""
     source = x[0]
-    if source.dtype.kind == "c" and out != "complex64":
+    if source.dtype.kind == "c" and out not in COMPLEX:
         source = source.real
     truth = source.astype(dtype_of(out))
     if out not in INTEGERS or source.dtype.kind in "biu":
@@ -296,7 +296,7 @@ def difference(got: np.ndarray, name: str, judgement: Judgement) -> str:
     if truth.shape != got.shape:
         return f"shape {got.shape} instead of {truth.shape}"
     with np.errstate(all="ignore"):
-        if name in FLOATS or name == "complex64":
+        if name in FLOATS or name in COMPLEX:
             same = _close(got, name, truth, bound)
         else:
             same = (got == truth.astype(got.dtype)) | (bound == np.inf)
@@ -310,8 +310,8 @@ def difference(got: np.ndarray, name: str, judgement: Judgement) -> str:
 
 
 def _close(got: np.ndarray, name: str, truth: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    if name == "complex64":
-        parts = [_close(part(got), "float32", part(truth), bound) for part in (np.real, np.imag)]
+    if name in COMPLEX:
+        parts = [_close(take(got), part(name), take(truth), bound) for take in (np.real, np.imag)]
         return parts[0] & parts[1]
     best = rounded(name, truth)
     w, w_best = wide(got), wide(best)

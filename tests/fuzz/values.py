@@ -14,7 +14,8 @@ INTEGERS = UNSIGNED + SIGNED
 HALVES = ("float16", "bfloat16")
 FLOATS = (*HALVES, "float32", "float64")
 REAL = ("bool", *INTEGERS, *FLOATS)
-ALL = (*REAL, "complex64")
+COMPLEX = ("complex64", "complex128")
+ALL = (*REAL, *COMPLEX)
 
 _DIGITS = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}  # p, emin
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
@@ -23,6 +24,11 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.
 def name_of(x: mx.array) -> str:
     """The name of an array's dtype."""
     return str(x.dtype).rsplit(".", 1)[-1].removesuffix("_")
+
+
+def part(name: str) -> str:
+    """The dtype of a complex dtype's parts; else the dtype itself."""
+    return {"complex64": "float32", "complex128": "float64"}.get(name, name)
 
 
 def dtype_of(name: str) -> np.dtype:
@@ -38,14 +44,14 @@ def to_numpy(x: mx.array) -> np.ndarray:
 def to_mx(x: np.ndarray) -> mx.array:
     if x.dtype == BFLOAT16:
         return mx.array(x.reshape(-1).view(np.uint16)).view(mx.bfloat16).reshape(x.shape)
-    return mx.array(x, mx.float64) if x.dtype == np.float64 else mx.array(x)
+    return mx.array(x, {"float64": mx.float64, "complex128": mx.complex128}.get(x.dtype.name))
 
 
 def canonical(x: np.ndarray) -> np.ndarray:
     """The bits, with one NaN for all: which of its operands' payloads an op hands on is left open."""
     x = np.ascontiguousarray(x)
     if x.dtype.kind == "c":
-        return canonical(x.view(np.float32))
+        return canonical(x.view(x.real.dtype))
     if x.dtype.kind == "f" or x.dtype == BFLOAT16:
         x = x.copy()
         x[np.isnan(x)] = np.nan
@@ -55,7 +61,7 @@ def canonical(x: np.ndarray) -> np.ndarray:
 def wide(x: np.ndarray) -> np.ndarray:
     """More digits than any result is judged by."""
     if x.dtype.kind == "c":
-        return x.astype(np.complex128)
+        return x.astype(np.complex128 if x.dtype == np.complex64 else np.clongdouble)
     long = x.dtype == np.float64 or (x.dtype.kind in "iu" and x.dtype.itemsize == 8)
     return x.astype(np.longdouble if long else float)
 
@@ -94,8 +100,8 @@ def random_values(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -
         low, high = (max(bounds.min, -9), 10) if small else (bounds.min, bounds.max)
         x = rng.integers(low, high, shape, dtype=name, endpoint=not small)
         return _sprinkle(rng, x, [0, 1, bounds.min, bounds.max]) if special else x
-    if name == "complex64":
-        return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(np.complex64)
+    if name in COMPLEX:
+        return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(name)
     x = rng.normal(size=shape) * 2.0 ** rng.integers(-3, 4)
     if rng.random() < 0.3:
         x = np.abs(x)

@@ -26,8 +26,8 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 inline void put(char *p, DType dtype, double value) {
   visit(dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    if constexpr (std::is_same_v<T, Complex64>) {
-      *reinterpret_cast<T *>(p) = {static_cast<float>(value), 0.0f};
+    if constexpr (is_complex_number<T>) {
+      *reinterpret_cast<T *>(p) = {static_cast<decltype(T::re)>(value), 0};
     } else if constexpr (std::is_integral_v<T>) {
       *reinterpret_cast<T *>(p) = static_cast<T>(static_cast<int64_t>(value));
     } else {
@@ -40,7 +40,7 @@ inline double get(const char *p, DType dtype) {
   double value = 0;
   visit(dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    if constexpr (std::is_same_v<T, Complex64>) {
+    if constexpr (is_complex_number<T>) {
       value = reinterpret_cast<const T *>(p)->re;
     } else {
       value = static_cast<double>(load<T>(p));
@@ -114,6 +114,26 @@ class Array {
   std::vector<char> memory_;
 };
 
+// Elements of complex dtypes, and of real ones, as complex numbers.
+inline void put_complex(char *p, DType d, std::complex<double> z) {
+  if (d == DType::complex64) {
+    const Complex64 x{static_cast<float>(z.real()), static_cast<float>(z.imag())};
+    std::memcpy(p, &x, sizeof x);
+  } else if (d == DType::complex128) {
+    std::memcpy(p, &z, sizeof z);
+  } else {
+    put(p, d, z.real());
+  }
+}
+inline std::complex<double> get_complex(const char *p, DType d) {
+  std::complex<double> z;
+  if (d == DType::complex128) return std::memcpy(&z, p, sizeof z), z;
+  if (d != DType::complex64) return get(p, d);
+  Complex64 x;
+  std::memcpy(&x, p, sizeof x);
+  return {x.re, x.im};
+}
+
 // Runs a kernel on arrays.
 inline void call(void (*kernel)(const KernelCall &), const Attrs &attrs, std::initializer_list<const Array *> inputs,
                  const Array &output) {
@@ -161,9 +181,10 @@ inline double tolerance(DType d) {
 }
 
 constexpr DType floating[] = {DType::float16, DType::bfloat16, DType::float32, DType::float64};
-constexpr DType all_dtypes[] = {DType::bool_,   DType::uint8,   DType::uint16,   DType::uint32,   DType::uint64,
-                                DType::int8,    DType::int16,   DType::int32,    DType::int64,    DType::float16,
-                                DType::float32, DType::float64, DType::bfloat16, DType::complex64};
-constexpr DType movable[] = {DType::bool_, DType::int16, DType::float32, DType::complex64};  // one per item size
+constexpr DType all_dtypes[] = {DType::bool_,   DType::uint8,   DType::uint16,   DType::uint32,    DType::uint64,
+                                DType::int8,    DType::int16,   DType::int32,    DType::int64,     DType::float16,
+                                DType::float32, DType::float64, DType::bfloat16, DType::complex64, DType::complex128};
+// One per item size.
+constexpr DType movable[] = {DType::bool_, DType::int16, DType::float32, DType::complex64, DType::complex128};
 
 }  // namespace mx::cpu

@@ -397,12 +397,14 @@ class Array {
   }
   uint64_t element(const std::vector<int64_t> &index, int part = 0) const {
     uint64_t raw = 0;
-    std::memcpy(&raw, at(index) + 4 * part, type == DType::complex64 ? 4 : static_cast<size_t>(itemsize(type)));
+    std::memcpy(&raw, at(index) + part_bytes() * part, static_cast<size_t>(part_bytes()));
     return raw;
   }
   void set(const std::vector<int64_t> &index, uint64_t raw, int part = 0) {
-    std::memcpy(at(index) + 4 * part, &raw, type == DType::complex64 ? 4 : static_cast<size_t>(itemsize(type)));
+    std::memcpy(at(index) + part_bytes() * part, &raw, static_cast<size_t>(part_bytes()));
   }
+  int64_t part_bytes() const noexcept { return itemsize(part_dtype(type)); }
+  int n_parts() const noexcept { return is_complex(type) ? 2 : 1; }
   std::vector<char> contents() const { return {begin_, begin_ + bytes_}; }
   void fill(char byte) { std::memset(begin_, byte, bytes_); }
 
@@ -439,7 +441,7 @@ inline uint64_t random_element(DType type) {
     case 'c': {
       static const double edges[] = {0.,  -0.,   1,      -1,   0.5,   2,    INFINITY, -INFINITY,
                                      NAN, 1e-40, -1e-40, 3e38, 65504, 1e-7, 1e10,     -3e9};
-      const DType real = type == DType::complex64 ? DType::float32 : type;
+      const DType real = part_dtype(type);
       if (edge) return put(real, edges[random_below(16)]);
       return put(real, (static_cast<double>(random_below(2000001)) - 1e6) * (random_below(2) ? 1e-5 : 1e-1));
     }

@@ -7,14 +7,22 @@ using namespace mx::cpu;
 
 namespace {
 
-using C = std::complex<float>;
+template <class T>
+using Number = std::complex<T>;
 
-C &at(char *p) { return *reinterpret_cast<C *>(p); }
-bool is_nan(C x) { return std::isnan(x.real()) || std::isnan(x.imag()); }
-bool same_number(C x, C y) { return is_nan(x) ? is_nan(y) : x == y; }
+template <class T>
+bool is_nan(Number<T> x) {
+  return std::isnan(x.real()) || std::isnan(x.imag());
+}
+template <class T>
+bool same_number(Number<T> x, Number<T> y) {
+  return is_nan(x) ? is_nan(y) : x == y;
+}
 
 // As NumPy orders complex numbers: by real part, then by imaginary part; a number with NaN in it wins.
-C reference(OpCode op, const std::vector<C> &xs) {
+template <class T>
+Number<T> reference(OpCode op, const std::vector<Number<T>> &xs) {
+  using C = Number<T>;
   if (op == OpCode::prod) {
     C product(1, 0);
     for (C x : xs)
@@ -22,7 +30,8 @@ C reference(OpCode op, const std::vector<C> &xs) {
                  product.real() * x.imag() + product.imag() * x.real()};
     return product;
   }
-  C best = xs.empty() ? C(op == OpCode::min ? INFINITY : -INFINITY, op == OpCode::min ? INFINITY : -INFINITY) : xs[0];
+  const T inf = op == OpCode::min ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
+  C best = xs.empty() ? C(inf, inf) : xs[0];
   for (C x : xs) {
     if (is_nan(x)) return x;
     const bool less = x.real() < best.real() || (x.real() == best.real() && x.imag() < best.imag());
@@ -32,16 +41,19 @@ C reference(OpCode op, const std::vector<C> &xs) {
   return best;
 }
 
-void check(OpCode op, const Dims &shape, const Dims &axes, Arrangement arrangement, bool with_nan) {
+template <class T>
+void check_as(DType dtype, OpCode op, const Dims &shape, const Dims &axes, Arrangement arrangement, bool with_nan) {
+  using C = Number<T>;
+  const auto at = [](char *p) -> C & { return *reinterpret_cast<C *>(p); };
   Numbers numbers(7);
-  Array x(DType::complex64, shape, arrangement);
+  Array x(dtype, shape, arrangement);
   Dims kept;
   for (size_t d = 0; d < shape.size(); d++)
     if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) == axes.end()) kept.push_back(shape[d]);
   std::vector<std::vector<C>> groups(static_cast<size_t>(element_count(kept)));
   x.each([&](char *p, size_t i) {
-    at(p) = {static_cast<float>(numbers.integer(-4, 5)) / 2, static_cast<float>(numbers.integer(-4, 5)) / 2};
-    if (with_nan && i % 7 == 3) at(p) = {1, NAN};
+    at(p) = {static_cast<T>(numbers.integer(-4, 5)) / 2, static_cast<T>(numbers.integer(-4, 5)) / 2};
+    if (with_nan && i % 7 == 3) at(p) = {1, std::numeric_limits<T>::quiet_NaN()};
     size_t group = 0;  // the index among the kept axes
     int64_t rest = static_cast<int64_t>(i), scale = 1;
     for (size_t d = shape.size(); d-- > 0; rest /= shape[d])
@@ -51,10 +63,15 @@ void check(OpCode op, const Dims &shape, const Dims &axes, Arrangement arrangeme
       }
     groups[group].push_back(at(p));
   });
-  Array out(DType::complex64, kept);
+  Array out(dtype, kept);
   complex_reduce({op, Attrs().put(axes).put(false), {&x.tensor, 1}, {&out.tensor, 1}});
   CHECK(out.guards_intact());
-  out.each([&](char *p, size_t i) { CHECK(same_number(at(p), reference(op, groups[i]))); });
+  out.each([&](char *p, size_t i) { CHECK(same_number(at(p), reference<T>(op, groups[i]))); });
+}
+
+void check(OpCode op, const Dims &shape, const Dims &axes, Arrangement arrangement, bool with_nan) {
+  check_as<float>(DType::complex64, op, shape, axes, arrangement, with_nan);
+  check_as<double>(DType::complex128, op, shape, axes, arrangement, with_nan);
 }
 
 }  // namespace

@@ -84,19 +84,12 @@ bool close(const Matrices &a, const Matrices &b, double tolerance) {
 }
 
 double accuracy(DType dtype, int64_t n) {
-  return (dtype == DType::float64 ? 1e-13 : 1e-6) * static_cast<double>(10 + n);
+  return (part_dtype(dtype) == DType::float64 ? 1e-13 : 1e-6) * static_cast<double>(10 + n);
 }
 
 Array to_array(const Matrices &x, DType dtype, Arrangement layout, bool batched = true) {
   Array out(dtype, batched ? Dims{x.count, x.rows, x.columns} : Dims{x.rows, x.columns}, layout);
-  out.each([&](char *p, size_t i) {
-    if (dtype == DType::complex64) {
-      const Complex64 z{static_cast<float>(x.data[i].real()), static_cast<float>(x.data[i].imag())};
-      std::memcpy(p, &z, sizeof z);
-    } else {
-      put(p, dtype, x.data[i].real());
-    }
-  });
+  out.each([&](char *p, size_t i) { put_complex(p, dtype, x.data[i]); });
   return out;
 }
 
@@ -106,14 +99,7 @@ Matrices from_array(const Array &x, size_t n_dims = 2) {
   const int64_t rows = shape[shape.size() - n_dims], columns = n_dims == 2 ? shape.back() : 1;
   const int64_t size = rows * columns;
   Matrices out(size > 0 ? size_of(x.tensor) / size : 0, rows, columns);
-  x.each([&](char *p, size_t i) {
-    out.data[i] = get(p, x.tensor.dtype);
-    if (x.tensor.dtype == DType::complex64) {
-      Complex64 z;
-      std::memcpy(&z, p, sizeof z);
-      out.data[i] = {z.re, z.im};
-    }
-  });
+  x.each([&](char *p, size_t i) { out.data[i] = get_complex(p, x.tensor.dtype); });
   return out;
 }
 
@@ -136,7 +122,7 @@ mx_status status_of(F &&body) {
   return MX_OK;
 }
 
-constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64};
+constexpr DType dtypes[] = {DType::float32, DType::float64, DType::complex64, DType::complex128};
 
 void test_cholesky(DType dtype, int64_t n, Arrangement layout) {
   const Matrices x = random_matrices(3, n, n, dtype), half = multiply(x, adjoint(x));
@@ -210,7 +196,7 @@ void test_qr(DType dtype, int64_t m, int64_t n, Arrangement layout) {
 void test_svd(DType dtype, int64_t m, int64_t n, int64_t rank, Arrangement layout) {
   const int64_t r = std::min(m, n);
   const Matrices a = multiply(random_matrices(2, m, rank, dtype), random_matrices(2, rank, n, dtype, 5));
-  const DType real = dtype == DType::complex64 ? DType::float32 : dtype;
+  const DType real = part_dtype(dtype);
   const Array in = to_array(a, dtype, layout), u_out(dtype, Dims{2, m, m}), s_out(real, Dims{2, r}),
               v_out(dtype, Dims{2, n, n}), only(real, Dims{2, r});
   run(svd, Attrs().put(true), {&in}, {&u_out, &s_out, &v_out});
@@ -227,7 +213,7 @@ void test_svd(DType dtype, int64_t m, int64_t n, int64_t rank, Arrangement layou
 
 void test_eigh(DType dtype, int64_t n, Arrangement layout) {
   const Matrices x = random_matrices(2, n, n, dtype);
-  const DType real = dtype == DType::complex64 ? DType::float32 : dtype;
+  const DType real = part_dtype(dtype);
   const Array in = to_array(x, dtype, layout), w_out(real, Dims{2, n}), v_out(dtype, Dims{2, n, n}),
               only(real, Dims{2, n});
   for (bool upper : {false, true}) {
@@ -249,11 +235,11 @@ void test_eigh(DType dtype, int64_t n, Arrangement layout) {
 
 void test_eig(DType dtype, int64_t n, Arrangement layout) {
   const Array in = to_array(random_matrices(2, n, n, dtype), dtype, layout);
-  const Array w_out(DType::complex64, Dims{2, n}), v_out(DType::complex64, Dims{2, n, n}),
-      only(DType::complex64, Dims{2, n});
+  const DType found = dtype == DType::complex128 ? dtype : DType::complex64;
+  const Array w_out(found, Dims{2, n}), v_out(found, Dims{2, n, n}), only(found, Dims{2, n});
   run(eig, Attrs().put(true), {&in}, {&w_out, &v_out});
   const Matrices w = from_array(w_out, 1), v = from_array(v_out);
-  CHECK(close(multiply(from_array(in), v), multiply(v, diagonal(w, n, n)), accuracy(DType::float32, n)));
+  CHECK(close(multiply(from_array(in), v), multiply(v, diagonal(w, n, n)), accuracy(part_dtype(found), n)));
   for (int64_t c = 0; c < 2; c++)
     for (int64_t j = 0; j < n; j++) {
       double length = 0;

@@ -73,7 +73,7 @@ struct Case {
   std::vector<uint64_t> elements(const std::vector<bool> &written) const {
     std::vector<uint64_t> all;
     for (size_t i = 0; i < operands.size(); i++)
-      for (int part = 0; written[i] && part < (operands[i]->type == DType::complex64 ? 2 : 1); part++)
+      for (int part = 0; written[i] && part < operands[i]->n_parts(); part++)
         for_each_index(shape, [&](const Shape &index) { all.push_back(operands[i]->element(index, part)); });
     return all;
   }
@@ -82,8 +82,8 @@ struct Case {
                          const std::vector<bool> &written, const char *what, const Backend &backend) const {
     size_t at = 0;
     for (size_t i = 0; i < operands.size(); i++) {
-      const DType type = operands[i]->type == DType::complex64 ? DType::float32 : operands[i]->type;
-      for (int part = 0; written[i] && part < (operands[i]->type == DType::complex64 ? 2 : 1); part++)
+      const DType type = part_dtype(operands[i]->type);
+      for (int part = 0; written[i] && part < operands[i]->n_parts(); part++)
         for_each_index(shape, [&](const Shape &) {
           if (!same_bits(type, by_vm[at], by_jit[at])) {
             fprintf(stderr, "%s at %s, %s, operand %zu, element %zu: VM %llx, JIT %llx\n", what, backend.level->name,
@@ -140,11 +140,13 @@ struct Case {
     operands.push_back(std::make_unique<Array>(type, shape, strides));
     if (is_input)
       for_each_index(shape, [&](const Shape &index) {
-        for (int part = 0; part < (type == DType::complex64 ? 2 : 1); part++)
+        for (int part = 0; part < (is_complex(type) ? 2 : 1); part++)
           operands.back()->set(index, random_element(type), part);
       });
   }
 };
+
+bool has_complex(DType type) { return type == DType::float32 || type == DType::float64; }
 
 bool takes(Op op, DType type) {
   Code code;
@@ -272,8 +274,9 @@ Case random_case(const Shape &shape) {
     }
     if (kind == 1 && !shape.empty() && type != DType::bool_)
       return c.add({Op::iota, type, 0, static_cast<uint16_t>(random_below(static_cast<int64_t>(shape.size())))});
-    if (kind == 2 && type == DType::float32) {
-      c.add_operand(DType::complex64, random_strides(shape, 8, false), true);
+    if (kind == 2 && has_complex(type)) {
+      const DType both = complex_of(type);
+      c.add_operand(both, random_strides(shape, itemsize(both), false), true);
       return c.add(
           {Op::load, type, static_cast<uint8_t>(random_below(2)), static_cast<uint16_t>(c.operands.size() - 1)});
     }
@@ -318,8 +321,9 @@ Case random_case(const Shape &shape) {
                               static_cast<size_t>(i == 0 ? 0 : random_below(static_cast<int64_t>(c.code.ins.size()))));
     if (c.code.ins[v].op == Op::store) continue;
     const DType type = c.code.ins[v].type;
-    if (type == DType::float32 && random_below(4) == 0) {
-      c.add_operand(DType::complex64, random_strides(shape, 8, true), false);
+    if (has_complex(type) && random_below(4) == 0) {
+      const DType both = complex_of(type);
+      c.add_operand(both, random_strides(shape, itemsize(both), true), false);
       for (uint8_t part : {0, 1}) c.add({Op::store, type, part, static_cast<uint16_t>(c.operands.size() - 1), v});
     } else {
       c.add_operand(type, random_strides(shape, itemsize(type), true), false);

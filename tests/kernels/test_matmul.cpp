@@ -18,17 +18,10 @@ using Complex = std::complex<double>;
 using Numerals = std::vector<Complex>;
 
 constexpr DType products[] = {DType::float32, DType::float64, DType::complex64, DType::float16, DType::bfloat16,
-                              DType::int8,    DType::uint16,  DType::int32,     DType::uint64};
+                              DType::int8,    DType::uint16,  DType::int32,     DType::uint64,  DType::complex128};
 
 void fill(const Array &x, const Numerals &values) {
-  x.each([&](char *p, size_t i) {
-    if (x.tensor.dtype == DType::complex64) {
-      const Complex64 z{static_cast<float>(values[i].real()), static_cast<float>(values[i].imag())};
-      std::memcpy(p, &z, sizeof z);
-    } else {
-      put(p, x.tensor.dtype, values[i].real());
-    }
-  });
+  x.each([&](char *p, size_t i) { put_complex(p, x.tensor.dtype, values[i]); });
 }
 
 Numerals numerals(Numbers &numbers, int64_t n, DType dtype) {
@@ -44,22 +37,14 @@ Numerals numerals(Numbers &numbers, int64_t n, DType dtype) {
 
 // The exact value as the dtype holds it, written and read back.
 Complex rounded(Complex exact, DType dtype) {
-  if (dtype == DType::complex64) return {static_cast<float>(exact.real()), static_cast<float>(exact.imag())};
-  char element[8];
-  put(element, dtype, exact.real());
-  return get(element, dtype);
+  char element[16];
+  put_complex(element, dtype, exact);
+  return get_complex(element, dtype);
 }
 
 Numerals read(const Array &x) {
   Numerals out(static_cast<size_t>(size_of(x.tensor)));
-  x.each([&](char *p, size_t i) {
-    out[i] = get(p, x.tensor.dtype);
-    if (x.tensor.dtype == DType::complex64) {
-      Complex64 z;
-      std::memcpy(&z, p, sizeof z);
-      out[i] = {z.re, z.im};
-    }
-  });
+  x.each([&](char *p, size_t i) { out[i] = get_complex(p, x.tensor.dtype); });
   return out;
 }
 
@@ -104,7 +89,8 @@ void test_shapes() {
 void test_large() {
   const int64_t shapes[][3] = {{100, 100, 100}, {130, 257, 301}, {4, 4200, 60},  {4200, 5, 60},
                                {41, 4200, 8},   {4200, 41, 8},   {1, 5000, 200}, {5000, 1, 200}};
-  for (DType dtype : {DType::float32, DType::float64, DType::complex64, DType::float16, DType::bfloat16, DType::int32})
+  for (DType dtype : {DType::float32, DType::float64, DType::complex64, DType::float16, DType::bfloat16, DType::int32,
+                      DType::complex128})
     for (const auto &s : shapes) {
       check_product(dtype, s[0], s[1], s[2], Arrangement::row_major, Arrangement::row_major);
       check_product(dtype, s[0], s[1], s[2], Arrangement::transposed, Arrangement::transposed);
@@ -433,7 +419,7 @@ void test_refuses_bool() {
 int main() {
   test_shapes();
   test_large();
-  for (DType dtype : {DType::float32, DType::bfloat16, DType::complex64, DType::int32})
+  for (DType dtype : {DType::float32, DType::bfloat16, DType::complex64, DType::int32, DType::complex128})
     for (int64_t m : {1, 3})
       for (int64_t n : {1, 20}) {
         test_batches(dtype, m, n, 6);
@@ -442,7 +428,8 @@ int main() {
       }
   test_batches(DType::float32, 100, 100, 100);
   test_addmm(DType::float16, 70, 130, 120);
-  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::complex64}) test_addmm_of_vectors(dtype);
+  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::complex64, DType::complex128})
+    test_addmm_of_vectors(dtype);
   check_product(DType::float64, 1, 1, (1 << 20) + 5, Arrangement::row_major, Arrangement::reversed);
   test_zero_strides();
   for (DType dtype : {DType::float32, DType::float64, DType::complex64, DType::float16}) {

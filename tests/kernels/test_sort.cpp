@@ -230,13 +230,21 @@ void test_threads() {
   set_num_threads(before);
 }
 
-void test_complex() {
-  const Complex64 x[5] = {{1, 2}, {0, 5}, {1, -2}, {-0.0f, 4}, {NAN, 0}};
-  const Array in(DType::complex64, {5}), out(DType::complex64, {5});
+template <class T>
+void test_complex_of(DType dtype) {
+  const T x[5] = {{1, 2}, {0, 5}, {1, -2}, {-0.0f, 4}, {NAN, 0}};
+  const Array in(dtype, {5}), out(dtype, {5}), order(DType::uint32, {5});
   std::memcpy(in.tensor.data, x, sizeof x);
   call(sort, Attrs().put(0), {&in}, out);
-  const auto *y = reinterpret_cast<const Complex64 *>(out.tensor.data);
+  const auto *y = reinterpret_cast<const T *>(out.tensor.data);
   CHECK(y[0].im == 4 && std::signbit(y[0].re) && y[1].im == 5 && y[2].im == -2 && y[3].im == 2 && std::isnan(y[4].re));
+  call(argsort, Attrs().put(0), {&in}, order);
+  CHECK(order.values() == (Values{3, 1, 2, 0, 4}));
+}
+
+void test_complex() {
+  test_complex_of<Complex64>(DType::complex64);
+  test_complex_of<Complex128>(DType::complex128);
 }
 
 void test_searchsorted() {

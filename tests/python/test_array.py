@@ -27,6 +27,7 @@ DTYPES = {
     "float32": mx.float32,
     "float64": mx.float64,
     "complex64": mx.complex64,
+    "complex128": mx.complex128,
 }
 
 
@@ -86,6 +87,8 @@ def test_conversion_of_lists_follows_astype():
     assert mx.array([1, 2], mx.complex64).tolist() == [1, 2]
     assert mx.array([2**64 - 1], mx.uint64).tolist() == [2**64 - 1]
     assert mx.array([0.1], mx.float64).tolist() == [0.1]
+    for value in (0.1, 0.1 - 0.3j, 3, True, np.float64(0.1), np.complex128(0.1j)):
+        assert mx.array(value, mx.complex128).item() == mx.array([[value]], mx.complex128).tolist()[0][0] == value
     assert mx.array([1, 2], mx.bfloat16).dtype is mx.bfloat16
 
 
@@ -126,6 +129,7 @@ def test_wide_floats_become_narrow():
     assert mx.array(np.ones(2)).dtype is mx.float32
     assert mx.array(np.ones(2), mx.float64).dtype is mx.float64
     assert mx.array(np.ones(2, np.complex128)).dtype is mx.complex64
+    assert mx.array(np.full(2, 0.1j), mx.complex128).tolist() == [0.1j, 0.1j]
     assert mx.array(np.arange(3)).dtype is mx.int64
     assert mx.array(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
 
@@ -158,7 +162,7 @@ def test_export_shares_memory_and_owns_it():
     assert view[0, 0] == 0 and a.tolist() == [[100, 2, 3], [4, 5, 6]]
     flat = memoryview(mx.array([1, 2]))
     assert flat.tolist() == [1, 2] and not flat.readonly
-    formats = {"bool": "?", "int64": "q", "uint64": "Q", "float16": "e", "complex64": "Zf"}
+    formats = {"bool": "?", "int64": "q", "uint64": "Q", "float16": "e", "complex64": "Zf", "complex128": "Zd"}
     for name, code in formats.items():
         assert memoryview(mx.zeros((2,), DTYPES[name])).format == code
     assert bytes(mx.array([[1, 2], [3, 4]], mx.uint8).T) == bytes([1, 3, 2, 4])
@@ -210,7 +214,8 @@ def test_dlpack_round_trip(name):
     np.testing.assert_array_equal(np.from_dlpack(a), x)
     np.testing.assert_array_equal(np.from_dlpack(a.T), x.T)
     back = mx.from_dlpack(x.T)
-    np.testing.assert_array_equal(np.array(back), x.T.astype(np.float32) if name == "float64" else x.T)
+    narrower = {"float64": "float32", "complex128": "complex64"}.get(name, name)
+    np.testing.assert_array_equal(np.array(back), x.T.astype(narrower))
     assert a.__dlpack_device__() == (1, 0)
 
 
@@ -220,6 +225,12 @@ def test_dlpack_without_a_copy_and_errors():
     x[0] = 9
     assert a.tolist() == [9, 1, 2, 3]
     assert mx.from_dlpack(np.ones(2, np.complex128)).dtype is mx.complex64
+    for double in (np.ones(2), np.ones(2, np.complex128)):  # would have to become single precision
+        with pytest.raises(ValueError, match="copy"):
+            mx.from_dlpack(double, copy=False)
+        with pytest.raises(ValueError, match="copy"):
+            mx.asarray(double, copy=False)
+        assert mx.asarray(double, DTYPES[double.dtype.name], copy=False).dtype is DTYPES[double.dtype.name]
     with pytest.raises(ValueError, match="negative"):
         mx.from_dlpack(x[::-1])
     with pytest.raises(TypeError):
@@ -365,7 +376,7 @@ def test_division_in_place_needs_floats():
         with pytest.raises(ValueError, match="in place"):
             a /= 1
         assert a.dtype is dtype
-    for dtype in (mx.float16, mx.complex64):
+    for dtype in (mx.float16, mx.complex64, mx.complex128):
         a = b = mx.array([3], dtype)
         a /= 2
         assert a is b and a.dtype is dtype and a.item() == 1.5

@@ -12,7 +12,7 @@ import pymx.array_api as xp
 
 FLOATS = ("float32", "float64")
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-COMPLEX = ("complex64",)  # is missing
+COMPLEX = ("complex64", "complex128")
 NUMERIC = (*INTS, *FLOATS, *COMPLEX)
 
 
@@ -23,7 +23,7 @@ def words(text):
 NAMES = words("""
 abs acos acosh add all any arange argmax argmin argsort asarray asin asinh astype atan atan2 atanh bitwise_and
 bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bool broadcast_arrays broadcast_to
-can_cast ceil clip complex64 concat conj copysign cos cosh count_nonzero cumulative_prod cumulative_sum
+can_cast ceil clip complex64 complex128 concat conj copysign cos cosh count_nonzero cumulative_prod cumulative_sum
 diff divide e empty empty_like equal exp expand_dims expm1 eye finfo flip float32 float64 floor floor_divide
 from_dlpack full full_like greater greater_equal hypot iinfo imag inf int16 int32 int64 int8 isdtype isfinite isinf
 isnan less less_equal linspace log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul
@@ -83,7 +83,7 @@ def test_info():
 
 
 def test_numbers_of_python_have_the_defaults_of_the_standard():
-    assert [xp.asarray(v).dtype for v in (True, 1, 1.0, 1j)] == [xp.bool, xp.int64, xp.float64, xp.complex64]
+    assert [xp.asarray(v).dtype for v in (True, 1, 1.0, 1j)] == [xp.bool, xp.int64, xp.float64, xp.complex128]
     assert xp.asarray([[1, 2.5], [3, 4]]).dtype is xp.float64 and xp.asarray([]).dtype is xp.float64
     assert xp.asarray([[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
     assert xp.asarray(2**63).dtype is xp.uint64
@@ -98,7 +98,10 @@ def test_asarray_copy():
     for bad in (lambda: xp.asarray([1], copy=False), lambda: xp.asarray(x, dtype=xp.int8, copy=False)):
         with pytest.raises(ValueError, match="copy"):
             bad()
-    assert xp.asarray(np.ones(2)).dtype is xp.float64
+    for dtype in ("float64", "complex128"):
+        x = np.ones(2, dtype)
+        for found in (xp.asarray(x), xp.asarray(x, copy=False), xp.from_dlpack(x), xp.asarray(memoryview(x))):
+            assert found.dtype is getattr(xp, dtype) and found.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -144,11 +147,15 @@ def test_promotion():
                 continue  # int64 with uint64: left open
             if len(kinds & {"i", "u"}) == 1 and len(kinds) == 2 and kinds != {"i", "u"}:
                 continue  # integers with floats: left open
-            expected = np.result_type(a, b).name.replace("complex128", "complex64")
+            expected = np.result_type(a, b).name
             assert xp.result_type(getattr(xp, a), getattr(xp, b)) is getattr(xp, expected), (a, b)
             got = xp.add(xp.ones(1, dtype=getattr(xp, a)), xp.ones(1, dtype=getattr(xp, b)))
             assert got.dtype is getattr(xp, expected), (a, b)
-    assert xp.result_type(xp.float32, 1j) is xp.complex64 and xp.result_type(xp.float64, 1j) is xp.complex64
+    assert xp.result_type(xp.float32, 1j) is xp.complex64 and xp.result_type(xp.float64, 1j) is xp.complex128
+    # operators are those of mlx.core
+    assert (xp.ones(1) + 1j).dtype is (xp.ones(1) + xp.ones(1, dtype=xp.complex64)).dtype is xp.complex64
+    assert xp.add(xp.ones(1), 1j).dtype is xp.complex128
+    assert xp.multiply(xp.ones(1, dtype=xp.complex64), xp.ones(1)).dtype is xp.complex128
     assert xp.result_type(xp.int8, 1) is xp.int8 and xp.result_type(1, 2.5) is xp.float64
     with pytest.raises(ValueError, match="result_type"):
         xp.result_type()

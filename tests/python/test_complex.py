@@ -16,61 +16,73 @@ UNARY = {
 }
 # Signs of zeros and NaN that Annex G leaves open; and expm1, log1p, which it does not have.
 SIGN_IS_OPEN = {"expm1", "log1p"}
+WIDER = {"complex64": np.complex128, "complex128": np.clongdouble}
+LIMIT = {"complex64": 1e-6, "complex128": 2e-15}  # about 8 units in the last place
+DTYPES = pytest.mark.parametrize("dtype", WIDER)
 
 
-def of_numpy_name(name):
-    return xp.expm1 if name == "expm1" else getattr(mx, name)
+def computed(name, x):
+    """Our function of NumPy's array, in its dtype."""
+    f = xp.expm1 if name == "expm1" else getattr(mx, name)
+    got = np.array(f(mx.array(x, getattr(mx, x.dtype.name))))
+    assert got.dtype == x.dtype
+    return got
 
 
 def parts(values):
     return np.stack([values.real, values.imag], -1)
 
 
+@DTYPES
 @pytest.mark.parametrize("name", UNARY)
-def test_special_values(name):
+def test_special_values(name, dtype):
     x = np.array([complex(a, b) for a, b in itertools.product(SPECIAL, SPECIAL)])
     with np.errstate(all="ignore"):
         expected = parts(np.exp(x) - 1 if name == "expm1" else UNARY[name](x))  # np.expm1(inf) has a NaN
-    got = parts(np.array(of_numpy_name(name)(mx.array(x.astype(np.complex64))))).astype(np.float64)
+    got = parts(computed(name, x.astype(dtype))).astype(np.float64)
     for value, e, g in zip(x, expected, got, strict=True):
         for part in (0, 1):
             if np.isinf(e[part]) or np.isnan(e[part]):
                 assert np.abs(g[part]) == np.abs(e[part]) or np.isnan(e[part]) == np.isnan(g[part]) != 0, (value, e, g)
             else:
-                assert g[part] == pytest.approx(e[part], rel=1e-6, abs=1e-7), (value, e, g)
+                assert g[part] == pytest.approx(e[part], rel=LIMIT[dtype], abs=LIMIT[dtype] / 10), (value, e, g)
 
 
+@DTYPES
 @pytest.mark.parametrize("name", [n for n in UNARY if n not in SIGN_IS_OPEN])
-def test_branch_cuts_follow_the_sign_of_zero(name):
-    x = np.array([complex(a, b) for a in (-2.0, -0.5, 0.0, 0.5, 2.0) for b in (0.0, -0.0)], dtype=np.complex64)
-    x = np.concatenate([x, x.imag + 1j * x.real]).astype(np.complex64)  # the cuts on the other axis
+def test_branch_cuts_follow_the_sign_of_zero(name, dtype):
+    x = np.array([complex(a, b) for a in (-2.0, -0.5, 0.0, 0.5, 2.0) for b in (0.0, -0.0)], dtype=dtype)
+    x = np.concatenate([x, x.imag + 1j * x.real]).astype(dtype)  # the cuts on the other axis
     with np.errstate(all="ignore"):
         expected = parts(UNARY[name](x.astype(np.complex128)))
-    got = parts(np.array(of_numpy_name(name)(mx.array(x))))
-    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+    got = parts(computed(name, x))
+    np.testing.assert_allclose(got, expected, rtol=LIMIT[dtype], atol=LIMIT[dtype])
     large = np.abs(expected) > 1e-6
     np.testing.assert_array_equal(np.signbit(got)[large], np.signbit(expected)[large])
 
 
+@DTYPES
 @pytest.mark.parametrize("name", UNARY)
-def test_accuracy(name):
+def test_accuracy(name, dtype):
     rng = np.random.default_rng(11)
     radius, turn = np.exp(rng.uniform(-6, 6, 4000)), rng.uniform(-np.pi, np.pi, 4000)
-    x = (radius * np.exp(1j * turn)).astype(np.complex64)
+    x = (radius * np.exp(1j * turn)).astype(dtype)
     x = x[(np.abs(x.real) < 40) & (np.abs(x.imag) < 40)]
-    expected = UNARY[name](x.astype(np.complex128))
-    got = np.array(of_numpy_name(name)(mx.array(x))).astype(np.complex128)
+    expected = UNARY[name](x.astype(WIDER[dtype]))
+    got = computed(name, x).astype(WIDER[dtype])
     # Relative to the value; its parts cannot be better where the argument of a periodic function is large.
     condition = 1 + np.abs(x) if name in ("exp", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh") else 1
     error = np.abs(got - expected) / (np.abs(expected) * condition)
-    assert error.max() < 1e-6, (x[error.argmax()], error.max())
+    assert error.max() < LIMIT[dtype], (x[error.argmax()], error.max())
 
 
-def test_huge_arguments_do_not_overflow_on_the_way():
-    x = np.array([3e38, -3e38, 3e38j, -3e38j, 2e38 + 2e38j], dtype=np.complex64)
+@DTYPES
+def test_huge_arguments_do_not_overflow_on_the_way(dtype):
+    large = {"complex64": 3e38, "complex128": 1.7e308}[dtype]
+    x = np.array([large, -large, large * 1j, -large * 1j, large * (0.6 + 0.6j)], dtype=dtype)
     for name in ("log", "sqrt", "arcsinh", "arccosh", "arctanh", "arcsin", "arccos"):
-        got, expected = np.array(of_numpy_name(name)(mx.array(x))), UNARY[name](x.astype(np.complex128))
-        np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6, err_msg=name)
+        got, expected = computed(name, x), UNARY[name](x.astype(WIDER[dtype]))
+        np.testing.assert_allclose(got, expected, rtol=LIMIT[dtype], atol=LIMIT[dtype], err_msg=name)
 
 
 def test_sign_of_zero_is_zero():

@@ -9,7 +9,7 @@ import pymx as mx
 
 ALL = [
     *(mx.bool_, mx.uint8, mx.uint16, mx.uint32, mx.uint64, mx.int8, mx.int16, mx.int32, mx.int64),
-    *(mx.float16, mx.float32, mx.float64, mx.bfloat16, mx.complex64),
+    *(mx.float16, mx.float32, mx.float64, mx.bfloat16, mx.complex64, mx.complex128),
 ]
 
 
@@ -44,6 +44,9 @@ def test_promotion():
     assert mx.result_type(mx.array(1), mx.float32, mx.bool_) is mx.float32
     assert mx.result_type(mx.array([1], mx.int8), 3) is mx.int8 and mx.result_type(mx.int8, 1.0) is mx.float32
     assert mx.result_type(1, 2.0) is mx.float32
+    # complex128 only comes from complex128
+    assert mx.result_type(mx.float64, mx.complex64) is mx.result_type(mx.float64, 1j) is mx.complex64
+    assert all(mx.result_type(mx.complex128, x) is mx.complex128 for x in (*ALL, 1j, 1.0, 2, True))
     for a in ALL:
         assert mx.result_type(a) is a and mx.result_type(a, a) is a and mx.can_cast(a, a)
         for b in ALL:
@@ -64,6 +67,7 @@ def test_finfo_of_others():
     b = mx.finfo(mx.bfloat16)
     assert b.max == 3.3895313892515355e38 and b.eps == 0.0078125 and b.dtype is mx.bfloat16
     assert mx.finfo(mx.complex64).max == mx.finfo(mx.float32).max
+    assert mx.finfo(mx.complex128).eps == mx.finfo(mx.float64).eps and mx.finfo(mx.complex128).dtype is mx.float64
     assert repr(mx.finfo(mx.float16)) == "finfo(min=-65504, max=65504, dtype=float16)"
     with pytest.raises(ValueError):
         mx.finfo(mx.int8)

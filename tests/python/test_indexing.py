@@ -227,7 +227,7 @@ def test_too_few_values_for_a_mask():
     assert a.tolist() == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.int32, mx.complex64])
+@pytest.mark.parametrize("dtype", [mx.float32, mx.float16, mx.int32, mx.complex64, mx.complex128])
 def test_at(dtype):
     a = mx.array([1, 2, 4], dtype)
     i = mx.array([0, 0, 2])
@@ -235,7 +235,7 @@ def test_at(dtype):
     assert a.at[i].subtract(1).tolist() == [-1, 2, 3]
     assert a.at[i].multiply(2).tolist() == [4, 2, 8]
     assert a.at[1:].divide(2).tolist() == [1, 1, 2]
-    if dtype is not mx.complex64:
+    if not mx.issubdtype(dtype, mx.complexfloating):
         assert a.at[i].maximum(3).tolist() == [3, 2, 4]
         assert a.at[i].minimum(3).tolist() == [1, 2, 3]
     assert a.tolist() == [1, 2, 4]
@@ -251,7 +251,7 @@ def test_assignment_keeps_views_of_before():
     assert b.tolist() == [2, 3] and c.tolist() == [0, 1, 2, 3, 4, 5] and a.tolist() == [0, 1, 50, 3, 4, 5]
 
 
-@pytest.mark.parametrize("dtype", [mx.complex64, mx.bool_, mx.bfloat16, mx.uint8, mx.float64])
+@pytest.mark.parametrize("dtype", [mx.complex64, mx.complex128, mx.bool_, mx.bfloat16, mx.uint8, mx.float64])
 def test_four_dimensional_assignment(dtype):
     x = np.zeros((2, 3, 4, 5), np.float32)
     a = mx.zeros(x.shape, dtype)
@@ -260,6 +260,14 @@ def test_four_dimensional_assignment(dtype):
     x[..., -1] = 1
     a[..., -1] = 1
     np.testing.assert_array_equal(np.array(a.astype(mx.float32)), x)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.1j, [0.1, 0.2j], np.array([0.1, 0.2j])])
+def test_assigned_numbers_keep_double_precision(value):
+    a = mx.zeros(2, mx.complex128)
+    a[:] = value
+    assert np.array_equal(np.array(a), np.broadcast_to(value, 2))
+    assert np.array_equal(np.array(mx.zeros(2, mx.complex128).at[:].add(value)), np.broadcast_to(value, 2))
 
 
 def test_many_assignments_in_place():

@@ -11,10 +11,10 @@ la = mx.linalg
 def matrices(*shape, dtype=np.float32, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape)
-    if dtype is np.complex64:
+    if np.issubdtype(dtype, np.complexfloating):
         x = x + 1j * rng.standard_normal(shape)
     x = x.astype(dtype)
-    return x, mx.array(x, mx.float64 if dtype is np.float64 else None)
+    return x, mx.array(x, {np.float64: mx.float64, np.complex128: mx.complex128}.get(dtype))
 
 
 def close(got, expected, tolerated=1e-4):
@@ -25,14 +25,14 @@ def adjoint(a):
     return mx.swapaxes(a, -1, -2).conj()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("shape", [(4, 4), (2, 3, 5, 5), (1, 1)])
 def test_square(shape, dtype):
     x, a = matrices(*shape, dtype=dtype)
     x, a = x + 3 * np.eye(shape[-1], dtype=dtype), a + 3 * mx.eye(shape[-1], dtype=a.dtype)
     close(la.inv(a), np.linalg.inv(x))
-    wide = np.complex128 if dtype is np.complex64 else np.float64
-    close(la.det(a), np.linalg.det(x.astype(wide)), 1e-12 if dtype is np.float64 else 1e-5)
+    wide = np.complex128 if np.iscomplexobj(x) else np.float64
+    close(la.det(a), np.linalg.det(x.astype(wide)), 1e-12 if dtype in (np.float64, np.complex128) else 1e-5)
     for got, expected in zip(la.slogdet(a), np.linalg.slogdet(x), strict=True):
         close(got, expected)
     b, rhs = matrices(*shape[:-1], 2, dtype=dtype, seed=1)
@@ -52,7 +52,7 @@ def test_square(shape, dtype):
     close(la.eigvalsh(symmetric, UPLO="U"), np.linalg.eigvalsh(s), 1e-3)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128])
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 3)])
 def test_factors(shape, dtype):
     x, a = matrices(*shape, dtype=dtype)
@@ -65,6 +65,28 @@ def test_factors(shape, dtype):
     close(s, np.linalg.svd(x, compute_uv=False))
     close(la.svd(a, compute_uv=False), np.linalg.svd(x, compute_uv=False))
     close(la.pinv(a), np.linalg.pinv(x), 1e-3)
+
+
+def test_complex128_has_all_its_digits():
+    x, a = matrices(6, 6, dtype=np.complex128)
+    x[:, 5] = x[:, :5] @ np.arange(1, 6) * (1 + 1e-9j)  # nearly deficient
+    a = mx.array(x, mx.complex128)
+    u, s, vt = la.svd(a)
+    assert {v.dtype for v in (u, vt)} == {mx.complex128} and s.dtype is mx.float64
+    close((u * s) @ vt, x, 1e-13)
+    close(s, np.linalg.svd(x, compute_uv=False), 1e-13)
+    for q in (u, vt, la.qr(a)[0]):
+        close(adjoint(q) @ q, np.eye(6), 1e-13)
+    w, v = la.eig(a)
+    assert w.dtype is v.dtype is mx.complex128
+    close(a @ v, np.array(v) * np.array(w), 1e-12)
+    h = a @ adjoint(a)
+    w, v = la.eigh(h)
+    assert w.dtype is mx.float64
+    close(v @ (mx.expand_dims(w, -1) * adjoint(v)), np.array(h), 1e-12)
+    good = a + 9 * mx.eye(6, dtype=mx.complex128)
+    close(la.inv(good) @ good, np.eye(6), 1e-13)
+    assert la.slogdet(good)[1].dtype is la.norm(a).dtype is mx.float64
 
 
 def test_eigenvalues():

@@ -22,10 +22,12 @@ UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
 INTEGERS = [*UNSIGNED, *SIGNED]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 BITS = ["bool", *INTEGERS]
-NUMBERS = [*INTEGERS, *FLOATS, "complex64"]
+COMPLEX = ["complex64", "complex128"]
+INEXACT = [*FLOATS, *COMPLEX]
+NUMBERS = [*INTEGERS, *INEXACT]
 REAL = [*BITS, *FLOATS]
-ALL = [*REAL, "complex64"]
-SOME = ["bool", "uint8", "int32", "int64", "float16", "float32", "complex64"]  # for ops that only move elements
+ALL = [*REAL, *COMPLEX]
+SOME = ["bool", "uint8", "int32", "int64", "float16", "float32", *COMPLEX]  # for ops that only move elements
 LAYOUTS = {
     "row": lambda x: x,
     "transposed": lambda x: x.T,
@@ -35,7 +37,7 @@ LAYOUTS = {
     "empty": lambda x: x[:, :0],
     "scalar": lambda x: x[1, 2],
 }
-TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float64": 1e-13}
+TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float64": 1e-13, "complex128": 1e-13}
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5]
 
 
@@ -106,7 +108,7 @@ def softmax(x):
 
 def complex_square(x):
     """Each product and sum rounded, where NumPy's own may use fused operations."""
-    if x.dtype != np.complex64:
+    if x.dtype.kind != "c":
         return np.square(x)
     out = np.empty_like(x)
     out.real, out.imag = x.real * x.real - x.imag * x.imag, x.real * x.imag + x.imag * x.real
@@ -141,9 +143,9 @@ TABLE = {
     "conjugate": Row(np.conjugate, NUMBERS),
     "real": Row(np.real, NUMBERS),
     "imag": Row(np.imag, NUMBERS),
-    "isnan": Row(np.isnan, [*FLOATS, "int32", "complex64"], special=True),
-    "isinf": Row(np.isinf, [*FLOATS, "int32", "complex64"], special=True),
-    "isfinite": Row(np.isfinite, [*FLOATS, "int32", "complex64"], special=True),
+    "isnan": Row(np.isnan, [*FLOATS, "int32", *COMPLEX], special=True),
+    "isinf": Row(np.isinf, [*FLOATS, "int32", *COMPLEX], special=True),
+    "isfinite": Row(np.isfinite, [*FLOATS, "int32", *COMPLEX], special=True),
     "isposinf": Row(np.isposinf, FLOATS, special=True),
     "isneginf": Row(np.isneginf, FLOATS, special=True),
     "signbit": Row(np.signbit, FLOATS, special=True),
@@ -159,12 +161,12 @@ TABLE = {
     ),
     "astype": Row(lambda x: x.astype(np.float32), ["bool", *INTEGERS, "float16"], call=lambda x: x.astype(mx.float32)),
     # ---- one operand, close
-    **rows_of("sqrt", [*REAL, "complex64"], (0, 9)),
+    **rows_of("sqrt", [*REAL, *COMPLEX], (0, 9)),
     "rsqrt": wide(lambda x: 1 / np.sqrt(x), [*INTEGERS, *FLOATS], (1, 9)),
     "reciprocal": wide(lambda x: 1 / x, NUMBERS, (1, 9)),
-    **rows_of("exp sin cos", [*REAL, "complex64"], (-3, 3), factor=3),
+    **rows_of("exp sin cos", [*REAL, *COMPLEX], (-3, 3), factor=3),
     **rows_of("expm1 sinh cosh tanh arcsinh degrees radians", REAL, (-3, 3), factor=2),
-    **rows_of("log log10 log2", [*INTEGERS, *FLOATS, "complex64"], (1, 9), factor=2),
+    **rows_of("log log10 log2", NUMBERS, (1, 9), factor=2),
     **rows_of("log1p", REAL, (0, 9)),
     **rows_of("tan arcsin arccos", REAL, (-1, 1), factor=2),
     **rows_of("arctan", REAL),
@@ -173,8 +175,8 @@ TABLE = {
     "erf": wide(erf, REAL, (-2, 2)),
     "erfinv": wide(lambda x: x, ["float32", "float64"], (-0.9, 0.9), call=lambda x: mx.erf(mx.erfinv(x)), factor=1e5),
     "sigmoid": wide(lambda x: 1 / (1 + np.exp(-x)), REAL, (-3, 3)),
-    "abs of complex": wide(np.abs, ["complex64"], call=mx.abs),
-    "sign of complex": wide(lambda x: x / np.abs(x), ["complex64"], call=mx.sign),
+    "abs of complex": wide(np.abs, COMPLEX, call=mx.abs),
+    "sign of complex": wide(lambda x: x / np.abs(x), COMPLEX, call=mx.sign),
     "round to decimals": wide(lambda x: np.round(x, 1), ["float32", "float64"], call=lambda x: mx.round(x, 1)),
     # ---- two operands, exact
     "add": two(np.add, ALL),
@@ -200,11 +202,11 @@ TABLE = {
     "where": Row(lambda c, x, y: np.where(c != 0, x, y), ALL, [(0, 1), (-9, 9), (-9, 9)]),
     "clip": two(lambda x, y: np.clip(x, 1, y), [*INTEGERS, *FLOATS], call=lambda x, y: mx.clip(x, 1, y)),
     # ---- two operands, close
-    **rows_of("divide", [*INTEGERS, *FLOATS, "complex64"], (0, 5), (1, 9), factor=2),
+    **rows_of("divide", NUMBERS, (0, 5), (1, 9), factor=2),
     **rows_of("arctan2 logaddexp hypot", [*INTEGERS, *FLOATS], (0, 5), (1, 9), factor=2),
     "remainder": wide(np.remainder, [*INTEGERS, *FLOATS], (0, 5), (1, 9), factor=9),
-    "power": wide(np.power, [*FLOATS, "complex64"], (1, 5), (0, 3), factor=30),
-    "multiply of complex": wide(np.multiply, ["complex64"], (-9, 9), (-9, 9), call=mx.multiply, factor=9),
+    "power": wide(np.power, INEXACT, (1, 5), (0, 3), factor=30),
+    "multiply of complex": wide(np.multiply, COMPLEX, (-9, 9), (-9, 9), call=mx.multiply, factor=9),
     "divmod": wide(np.divmod, INTEGERS, (0, 9), (1, 5)),
     # ---- reductions and scans
     **{name: reduction(name) for name in words("sum mean var std")},
@@ -330,18 +332,18 @@ TABLE = {
         lambda x: np.concatenate([x[:1], x[:1], x[2:]]), lambda x: mx.slice_update(x, x[:1], mx.array([1]), (0,))
     ),
     # ---- products
-    "matmul": two(lambda x, y: x @ y.T, FLOATS, call=lambda x, y: x @ y.T, least=2, wide=True, factor=9),
+    "matmul": two(lambda x, y: x @ y.T, INEXACT, call=lambda x, y: x @ y.T, least=2, wide=True, factor=9),
     "addmm": two(
         lambda x, y: 2 * x @ y.T + 3,
-        FLOATS,
+        INEXACT,
         call=lambda x, y: mx.addmm(mx.array(3, x.dtype), x, y.T, alpha=2),
         least=2,
         wide=True,
         factor=9,
     ),
-    "inner": two(np.inner, FLOATS, wide=True, factor=9, least=1),
+    "inner": two(np.inner, INEXACT, wide=True, factor=9, least=1),
     "outer": two(np.outer, NUMBERS, wide=True, factor=9),
-    "vecdot": two(lambda x, y: (x.conj() * y).sum(-1), FLOATS, call=mx.vecdot, wide=True, factor=9, least=1),
+    "vecdot": two(lambda x, y: (x.conj() * y).sum(-1), INEXACT, call=mx.vecdot, wide=True, factor=9, least=1),
     "tensordot": two(np.tensordot, FLOATS, wide=True, least=2, factor=99),
     "kron": fixed(lambda x: np.kron(x, x[:1]), lambda x: mx.kron(x, x[:1]), NUMBERS, wide=True, factor=9, empty=False),
     "trace": fixed(lambda x: np.trace(x, 1), lambda x: mx.trace(x, 1), ["int32", "float32", "float64"], wide=True),
@@ -416,13 +418,13 @@ def operand(dtype, low, high, special, seed):
     if dtype in UNSIGNED or dtype == "bool":
         low, high = max(low, 0), max(high, 1)
     x = rng.uniform(low, high, (6, 9))
-    if dtype == "complex64":
+    if dtype in COMPLEX:
         x = x + 1j * rng.uniform(low, high, (6, 9))
     elif dtype in INTEGERS:
         x = np.round(x)
     elif dtype == "bool":
         x = np.round(x) > (low + high) / 2
-    if special and dtype in (*FLOATS, "complex64"):
+    if special and dtype in (*FLOATS, *COMPLEX):
         x.flat[: len(SPECIAL) * (seed + 1) : seed + 1] = SPECIAL
     if dtype == "bfloat16":
         return x.astype(ml_dtypes.bfloat16)
@@ -434,7 +436,7 @@ def widened(x):
 
 
 def ours(x):
-    return mx.array(x, mx.float64 if x.dtype == np.float64 else None)
+    return mx.array(x, {"float64": mx.float64, "complex128": mx.complex128}.get(x.dtype.name))
 
 
 def as_list(x):

@@ -10,7 +10,7 @@ import pymx as mx
 
 INTEGERS = ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"]
 REAL = ["bool", *INTEGERS, "float16", "float32", "float64"]
-ALL = [*REAL, "complex64"]
+ALL = [*REAL, "complex64", "complex128"]
 
 
 def mx_dtype(name):
@@ -99,11 +99,11 @@ def test_constants_keep_their_value(dtype, constant):
     assert memoryview(out).tobytes() == memoryview(expected).tobytes()
 
 
-@pytest.mark.parametrize("dtype", [*REAL, "bfloat16", "complex64"])
+@pytest.mark.parametrize("dtype", [*REAL, "bfloat16", "complex64", "complex128"])
 def test_casts(dtype):
     x = np.array([0, 1, 2.75, 100])
     a = mx.array(x, mx.float32).astype(mx_dtype(dtype))
-    for other in [*REAL, "bfloat16", "complex64"]:
+    for other in [*REAL, "bfloat16", "complex64", "complex128"]:
         out = a.astype(mx_dtype(other))
         assert out.dtype is mx_dtype(other)
         expected = [complex(v).real for v in a.tolist()]

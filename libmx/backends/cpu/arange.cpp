@@ -20,8 +20,8 @@ void arange(const KernelCall &call) {
       for (int64_t i = begin; i < end; i++) {
         if constexpr (std::is_integral_v<T>) {
           to[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
-        } else if constexpr (std::is_same_v<T, Complex64>) {
-          to[i] = {static_cast<float>(start_f + static_cast<double>(i) * step_f), 0.0f};
+        } else if constexpr (is_complex_number<T>) {
+          to[i] = {static_cast<decltype(T::re)>(start_f + static_cast<double>(i) * step_f), 0};
         } else {
           to[i] = narrow<T>(static_cast<Wide<T>>(start_f + static_cast<double>(i) * step_f));
         }

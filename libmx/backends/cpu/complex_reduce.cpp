@@ -1,23 +1,23 @@
 #include "backends/cpu/complex_reduce.hpp"
 
-#include <cmath>
-#include <complex>
-
+#include "backends/cpu/element.hpp"
 #include "runtime/pool.hpp"
 
 namespace mx::cpu {
 namespace {
 
-using C = std::complex<float>;
-
-bool is_nan(C x) noexcept { return std::isnan(x.real()) || std::isnan(x.imag()); }
-bool less(C x, C y) noexcept { return x.real() < y.real() || (x.real() == y.real() && x.imag() < y.imag()); }
-
+template <class C>
 C multiply(C x, C y) noexcept {
-  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+  return x * y;
 }
-C minimum(C x, C y) noexcept { return is_nan(x) || (!is_nan(y) && less(x, y)) ? x : y; }
-C maximum(C x, C y) noexcept { return is_nan(x) || (!is_nan(y) && less(y, x)) ? x : y; }
+template <class C>
+C minimum(C x, C y) noexcept {
+  return is_nan(x) || (!is_nan(y) && less(x, y)) ? x : y;
+}
+template <class C>
+C maximum(C x, C y) noexcept {
+  return is_nan(x) || (!is_nan(y) && less(y, x)) ? x : y;
+}
 
 // Dimensions of the input, those that stay before those that are reduced.
 struct Space {
@@ -40,16 +40,14 @@ int64_t offset(int64_t index, const Dims &shape, const Dims &strides) noexcept {
   return bytes;
 }
 
-}  // namespace
-
-void complex_reduce(const KernelCall &call) {
+template <class C>
+void run(const KernelCall &call) {
   const Tensor &in = call.inputs[0];
   const Space s = split(in, AttrReader(call.attrs).list());
   const int64_t n = element_count(s.kept), k = element_count(s.reduced);
-  constexpr float inf = INFINITY;
   using Combine = C (*)(C, C) noexcept;
-  const Combine combine = call.op == OpCode::prod ? multiply : call.op == OpCode::min ? minimum : maximum;
-  const C identity = call.op == OpCode::prod ? C(1, 0) : call.op == OpCode::min ? C(inf, inf) : C(-inf, -inf);
+  const Combine combine = call.op == OpCode::prod ? multiply<C> : call.op == OpCode::min ? minimum<C> : maximum<C>;
+  const C identity = call.op == OpCode::prod ? C{1, 0} : extreme<C>(call.op == OpCode::max);
   C *out = reinterpret_cast<C *>(call.outputs[0].data);
   const int64_t grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(1, k));
   parallel_for(n, grain, [&](int64_t begin, int64_t end) {
@@ -61,6 +59,12 @@ void complex_reduce(const KernelCall &call) {
       out[i] = result;
     }
   });
+}
+
+}  // namespace
+
+void complex_reduce(const KernelCall &call) {
+  call.inputs[0].dtype == DType::complex64 ? run<Complex64>(call) : run<Complex128>(call);
 }
 
 }  // namespace mx::cpu

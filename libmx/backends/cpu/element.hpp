@@ -84,15 +84,25 @@ void store(char *p, Wide<T> x) noexcept {
   *reinterpret_cast<T *>(p) = narrow<T>(x);
 }
 
-inline Complex64 operator+(Complex64 a, Complex64 b) noexcept { return {a.re + b.re, a.im + b.im}; }
-inline Complex64 operator*(Complex64 a, Complex64 b) noexcept {
+template <class T>
+inline constexpr bool is_complex_number = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
+
+template <class P>
+ComplexNumber<P> operator+(ComplexNumber<P> a, ComplexNumber<P> b) noexcept {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class P>
+ComplexNumber<P> operator*(ComplexNumber<P> a, ComplexNumber<P> b) noexcept {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-inline bool operator==(Complex64 a, Complex64 b) noexcept { return a.re == b.re && a.im == b.im; }
+template <class P>
+bool operator==(ComplexNumber<P> a, ComplexNumber<P> b) noexcept {
+  return a.re == b.re && a.im == b.im;
+}
 
 template <class T>
 bool is_nan(T x) noexcept {
-  if constexpr (std::is_same_v<T, Complex64>) {
+  if constexpr (is_complex_number<T>) {
     return x.re != x.re || x.im != x.im;
   } else {
     return x != x;
@@ -102,7 +112,7 @@ bool is_nan(T x) noexcept {
 // Complex numbers are ordered by (re, im).
 template <class T>
 bool less(T a, T b) noexcept {
-  if constexpr (std::is_same_v<T, Complex64>) {
+  if constexpr (is_complex_number<T>) {
     return a.re < b.re || (a.re == b.re && a.im < b.im);
   } else {
     return a < b;
@@ -150,8 +160,8 @@ struct Maximum {
 // What Minimum (lowest = false) or Maximum (lowest = true) starts from.
 template <class T>
 T extreme(bool lowest) noexcept {
-  if constexpr (std::is_same_v<T, Complex64>) {
-    const float x = extreme<float>(lowest);
+  if constexpr (is_complex_number<T>) {
+    const auto x = extreme<decltype(T::re)>(lowest);
     return {x, x};
   } else if constexpr (std::is_floating_point_v<T>) {
     return lowest ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
@@ -178,7 +188,11 @@ decltype(auto) visit(DType d, F &&f) {
   __builtin_unreachable();
 }
 
-// Calls f(Type<T>{}) with an unsigned integer of `itemsize` bytes, for kernels that only move elements.
+struct TwoWords {
+  uint64_t words[2];
+};
+
+// Calls f(Type<T>{}) with a plain type of `itemsize` bytes, for kernels that only move elements.
 template <class F>
 decltype(auto) visit_size(int64_t itemsize, F &&f) {
   switch (itemsize) {
@@ -188,8 +202,10 @@ decltype(auto) visit_size(int64_t itemsize, F &&f) {
       return f(Type<uint16_t>{});
     case 4:
       return f(Type<uint32_t>{});
-    default:
+    case 8:
       return f(Type<uint64_t>{});
+    default:
+      return f(Type<TwoWords>{});
   }
 }
 

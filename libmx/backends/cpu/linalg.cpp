@@ -1,5 +1,5 @@
-// Factorisations and solvers as kernels over batches, on the tables of linalg_level.hpp, of float32, float64 and
-// complex64. One matrix runs on one thread to its end: cancel is looked at between the matrices of a batch.
+// Factorisations and solvers as kernels over batches, on the tables of linalg_level.hpp, of float32, float64, complex64
+// and complex128. One matrix runs on one thread to its end: cancel is looked at between the matrices of a batch.
 #include "backends/cpu/linalg.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool is_empty(const Tensor &x) { return std::find(x.shape.begin(), x.shape.end()
 
 void need_dtype(const Tensor &x, const char *op) {
   if (x.dtype != DType::float32 && x.dtype != DType::float64 && !is_complex(x.dtype))
-    fail(MX_ERROR_DTYPE, "%s: not defined for %s, but for float32, float64 and complex64", op, name(x.dtype));
+    fail(MX_ERROR_DTYPE, "%s: not defined for %s, but for float32, float64 and complex dtypes", op, name(x.dtype));
 }
 
 // The shape is looked at once, before the batch, because an empty batch has no first matrix.

@@ -1,11 +1,13 @@
 // Complex matrices are rare, and Eigen's solvers for them take long to compile. They are reduced to the Schur form that
 // eig needs anyway: of a Hermitian matrix it is diagonal, so its unitary factor holds the eigenvectors. The right
 // singular vectors of A are the eigenvectors of A^H A, and A times them has orthogonal columns as long as the singular
-// values. Squaring loses half of double's digits, which leaves more than a complex64 array holds.
+// values. Squaring loses half of double's digits; one or two sweeps of rotations bring them back (M. R. Hestenes,
+// "Inversion of matrices by biorthogonalization and related results", 1958).
 #include "backends/cpu/linalg_hermitian.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -54,6 +56,38 @@ void complete(Complex *q, int64_t m, int64_t count) {
   for (int64_t i = 0; i < m; i++) x[i] /= length;
 }
 
+// Turns columns x and y, and with them those of v, so that x and y become orthogonal. False if they are already.
+bool turn(Complex *x, Complex *y, int64_t m, Complex *v, Complex *w, int64_t n) {
+  constexpr double eps = std::numeric_limits<double>::epsilon();
+  const Complex between = dot(x, y, m);
+  const double size = std::abs(between), xx = dot(x, x, m).real(), yy = dot(y, y, m).real();
+  if (!(size > eps * std::sqrt(xx) * std::sqrt(yy))) return false;
+  const double zeta = (yy - xx) / (2 * size);
+  const double t = std::copysign(1 / (std::abs(zeta) + std::hypot(1, zeta)), zeta), c = 1 / std::hypot(1, t);
+  const Complex s = c * t * (between / size);
+  const auto both = [&](Complex *p, Complex *q, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+      const Complex old = p[i];
+      p[i] = c * old - std::conj(s) * q[i];
+      q[i] = s * old + c * q[i];
+    }
+  };
+  both(x, y, m);
+  both(v, w, n);
+  return true;
+}
+
+// Rotates the columns of x (m, n) until all are orthogonal, and those of v (n, n) with them. Nearly orthogonal ones
+// take two sweeps; more are left to rounding.
+void make_orthogonal(Complex *x, int64_t m, int64_t n, Complex *v) {
+  bool turned = true;
+  for (int sweep = 0; sweep < 4 && turned; sweep++) {
+    turned = false;
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t j = i + 1; j < n; j++) turned |= turn(x + i * m, x + j * m, m, v + i * n, v + j * n, n);
+  }
+}
+
 // The same for a high matrix: m >= n.
 bool svd_high(const Complex *a, int64_t m, int64_t n, Vector &u, double *s, Vector &v) {
   Vector gram(static_cast<size_t>(n * n));
@@ -70,10 +104,14 @@ bool svd_high(const Complex *a, int64_t m, int64_t n, Vector &u, double *s, Vect
     Complex *x = u.data() + j * m;
     for (int64_t k = 0; k < n; k++)
       for (int64_t i = 0; i < m; i++) x[i] += a[k * m + i] * from[k];
+  }
+  make_orthogonal(u.data(), m, n, v.data());
+  for (int64_t j = 0; j < n; j++) {
+    Complex *x = u.data() + j * m;
     orthogonalize(x, u.data(), m, j);
     s[j] = norm(x, m);
     // Directions that A maps to nothing but rounding errors take any vector that is left.
-    if (s[j] > s[0] * 1e-12 && s[j] > 0)
+    if (s[j] > s[0] * 1e-15 && s[j] > 0)
       for (int64_t i = 0; i < m; i++) x[i] /= s[j];
     else
       complete(u.data(), m, j);

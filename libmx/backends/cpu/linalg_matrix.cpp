@@ -50,6 +50,7 @@ std::vector<double> read_real(const MatrixRef &x) {
 }
 
 std::vector<Complex> read_complex(const MatrixRef &x) {
+  if (x.dtype == DType::complex128) return read<Complex>(x, load<Complex>);
   return read<Complex>(x, [](const char *p) {
     const auto z = load<Complex64>(p);
     return Complex(z.re, z.im);
@@ -64,6 +65,7 @@ void write(const MatrixRef &x, const double *from, int64_t ld) {
 }
 
 void write(const MatrixRef &x, const Complex *from, int64_t ld) {
+  if (x.dtype == DType::complex128) return write_each(x, from, ld, [](char *p, const Complex &z) { store(p, z); });
   write_each(x, from, ld, [](char *p, const Complex &z) {
     store(p, Complex64{static_cast<float>(z.real()), static_cast<float>(z.imag())});
   });

@@ -1,11 +1,13 @@
 // matmul and addmm: checks, batches and element types around the products of matmul_driver.hpp. Integers, which no fast
-// kernel serves, are multiplied here, modulo 2^bits. Batches broadcast by stride; nothing is copied.
+// kernel serves, are multiplied here, modulo 2^bits; complex128 goes the same way. Batches broadcast by stride; nothing
+// is copied.
 #include "backends/cpu/matmul.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
+#include "backends/cpu/matmul_complex128.hpp"
 #include "backends/cpu/matmul_driver.hpp"
 #include "backends/cpu/matmul_packs.hpp"
 #include "base/status.hpp"
@@ -222,6 +224,8 @@ IntegerProduct integer_product(DType dtype) {
       return multiply_integers<int32_t>;
     case DType::int64:
       return multiply_integers<int64_t>;
+    case DType::complex128:
+      return multiply_complex128;
     default:
       return nullptr;
   }

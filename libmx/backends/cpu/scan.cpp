@@ -19,11 +19,12 @@ struct LogAddExp {
     if (std::isinf(high) || is_nan(high)) return high;
     return high + std::log1p(std::exp(low - high));
   }
-  Complex64 operator()(Complex64 a, Complex64 b) const noexcept {
-    const float max = Maximum()(a.re, b.re);
-    if (std::isinf(max) && max < 0) return {max, 0.0f};
-    const float ea = std::exp(a.re - max), eb = std::exp(b.re - max);
-    const float re = ea * std::cos(a.im) + eb * std::cos(b.im), im = ea * std::sin(a.im) + eb * std::sin(b.im);
+  template <class P>
+  ComplexNumber<P> operator()(ComplexNumber<P> a, ComplexNumber<P> b) const noexcept {
+    const P max = Maximum()(a.re, b.re);
+    if (std::isinf(max) && max < 0) return {max, 0};
+    const P ea = std::exp(a.re - max), eb = std::exp(b.re - max);
+    const P re = ea * std::cos(a.im) + eb * std::cos(b.im), im = ea * std::sin(a.im) + eb * std::sin(b.im);
     return {max + std::log(std::hypot(re, im)), std::atan2(im, re)};
   }
 };
@@ -32,9 +33,10 @@ template <class T>
 T identity(ScanKind kind) noexcept {
   if (kind == ScanKind::min) return extreme<T>(false);
   if (kind == ScanKind::max) return extreme<T>(true);
-  if constexpr (std::is_same_v<T, Complex64>) {
-    if (kind == ScanKind::logaddexp) return {-std::numeric_limits<float>::infinity(), 0.0f};
-    return {kind == ScanKind::prod ? 1.0f : 0.0f, 0.0f};
+  if constexpr (is_complex_number<T>) {
+    using Part = decltype(T::re);
+    if (kind == ScanKind::logaddexp) return {-std::numeric_limits<Part>::infinity(), 0};
+    return {kind == ScanKind::prod ? Part{1} : Part{0}, 0};
   } else {
     if (kind == ScanKind::logaddexp) return extreme<T>(true);
     return static_cast<T>(kind == ScanKind::prod ? 1 : 0);

@@ -169,6 +169,25 @@ void argsort_line(uint32_t *out, const T *in, int64_t *items, int64_t n, int64_t
   });
 }
 
+// By the imaginary parts and then, because that is stable, by the real ones. A partition is a whole sort here.
+void argsort_line(uint32_t *out, const Complex128 *in, int64_t *items, int64_t n, int64_t) {
+  SmallVector<double, 64> keys(static_cast<size_t>(n));
+  SmallVector<uint32_t, 64> order(static_cast<size_t>(n));
+  double *const part = keys.data();
+  uint32_t *const by_imaginary = order.data();
+  for_line(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) part[i] = in[i].im;
+  });
+  argsort_line<double>(by_imaginary, part, items, n, whole);
+  for_line(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) part[i] = in[by_imaginary[i]].re;
+  });
+  argsort_line<double>(out, part, items, n, whole);
+  for_line(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) out[i] = by_imaginary[out[i]];
+  });
+}
+
 // ---- lines
 
 // What a thread needs beside the line itself.
@@ -193,19 +212,24 @@ struct Indices {
 
 struct Values {
   template <class T>
-  static constexpr int64_t scratch_bytes = std::is_same_v<T, Complex64> ? sizeof(int64_t) + sizeof(uint32_t) : 0;
+  static constexpr int64_t scratch_bytes = is_complex_number<T> ? sizeof(int64_t) + sizeof(uint32_t) : 0;
 
   template <class T>
   static void run(char *out, const char *in, const Scratch &scratch, int64_t n, int64_t kth) {
+    if constexpr (is_complex_number<T>) {
+      // Keys of complex numbers do not tell the zeros apart, so values are fetched by index.
+      T *const values = reinterpret_cast<T *>(out);
+      const T *const given = reinterpret_cast<const T *>(in);
+      auto *order = reinterpret_cast<uint32_t *>(scratch.items() + n);
+      argsort_line(order, given, scratch.items(), n, kth);
+      return for_line(n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) values[i] = given[order[i]];
+      });
+    }
     auto *to = reinterpret_cast<KeyOf<T> *>(out);
     const auto *from = reinterpret_cast<const KeyOf<T> *>(in);
-    if constexpr (std::is_same_v<T, Complex64>) {
-      // Keys of complex numbers do not tell the zeros apart, so values are fetched by index.
-      auto *order = reinterpret_cast<uint32_t *>(scratch.items() + n);
-      argsort_line(order, reinterpret_cast<const T *>(in), scratch.items(), n, kth);
-      for_line(n, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) to[i] = from[order[i]];
-      });
+    if constexpr (is_complex_number<T>) {
+      (void)to, (void)from;
     } else if constexpr (sizeof(T) <= 2) {
       sort_narrow<T>(to, from, n, kth);
     } else {

@@ -5,10 +5,13 @@
 
 namespace mx::cpu {
 
+__extension__ typedef unsigned __int128 WideKey;  // of complex128
+
 template <size_t bytes>
-using UnsignedOf =
-    std::conditional_t<bytes == 1, uint8_t,
-                       std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
+using UnsignedOf = std::conditional_t<
+    bytes == 1, uint8_t,
+    std::conditional_t<bytes == 2, uint16_t,
+                       std::conditional_t<bytes == 4, uint32_t, std::conditional_t<bytes == 8, uint64_t, WideKey>>>>;
 template <class T>
 using KeyOf = UnsignedOf<sizeof(T)>;
 
@@ -53,8 +56,8 @@ T from_value_key(KeyOf<T> key) noexcept {
 // -0 equals +0; complex numbers by (re, im).
 template <class T>
 KeyOf<T> order_key(T x) noexcept {
-  if constexpr (std::is_same_v<T, Complex64>) {
-    return uint64_t{order_key(x.re)} << 32 | order_key(x.im);
+  if constexpr (is_complex_number<T>) {
+    return KeyOf<T>{order_key(x.re)} << (4 * sizeof(T)) | order_key(x.im);
   } else if constexpr (is_float_like<T>) {
     using Key = KeyOf<T>;
     constexpr Key sign = static_cast<Key>(Key{1} << (8 * sizeof(Key) - 1));

@@ -66,7 +66,7 @@ template <class To>
 Line line_from(DType from) {
   return visit(from, [](auto type) -> Line {
     using From = typename decltype(type)::type;
-    if constexpr (std::is_same_v<From, Complex64>) {
+    if constexpr (is_complex_number<From>) {
       return nullptr;
     } else {
       return convert_line<To, From>;

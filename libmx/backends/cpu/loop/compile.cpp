@@ -86,7 +86,7 @@ class Compiler {
   uint16_t stream_for(uint16_t operand, uint8_t part, bool is_output) {
     const DType type = code_.operands[operand];
     const uint8_t log2_size = static_cast<uint8_t>(storage_log2(storage_of(type)));
-    const uint8_t offset = static_cast<uint8_t>(4 * part);
+    const uint8_t offset = static_cast<uint8_t>(part << log2_size);
     for (size_t i = 0; i < out_->streams.size(); i++) {
       const Stream &s = out_->streams[i];
       if (s.operand == operand && s.offset == offset && s.is_output == is_output) return static_cast<uint16_t>(i);
@@ -203,8 +203,7 @@ class Compiler {
     current_ = v;
   }
   void lower_store(const Ins &ins) {
-    const Storage storage = storage_of(code_.operands[ins.arg]);
-    const Storage held = is_complex(code_.operands[ins.arg]) ? in_b32 : storage;
+    const Storage held = storage_of(code_.operands[ins.arg]);
     need(ins.a);
     const Ref stream{Ref::stream, stream_for(ins.arg, ins.part, true)};
     const bool is_plain = held == (out_->wide ? in_b64 : in_b32);

@@ -91,7 +91,7 @@ void check_types(const Code &code, size_t at) {
   if (is_memory) {
     if (ins.arg >= code.operands.size()) malformed(at, "names an unknown operand");
     const DType held = code.operands[ins.arg];
-    const DType element = is_complex(held) ? DType::float32 : held;
+    const DType element = part_dtype(held);
     const DType value = ins.op == Op::load ? ins.type : a;
     if (value != element || ins.part > (is_complex(held) ? 1 : 0) || (is_complex(held) && is_reduction(ins.op)))
       malformed(at, "does not fit its operand");
@@ -134,6 +134,7 @@ Kind kind_of(DType type) noexcept {
     case DType::uint64:
       return kind_u64;
     case DType::float64:
+    case DType::complex128:
       return kind_f64;
     case DType::float16:
     case DType::bfloat16:
@@ -163,6 +164,7 @@ Storage storage_of(DType type) noexcept {
     case DType::int64:
     case DType::uint64:
     case DType::float64:
+    case DType::complex128:
       return in_b64;
     default:
       return in_b32;

@@ -20,7 +20,7 @@ struct Ins {
 };
 
 // float16 and bfloat16 values are computed in float32 and rounded (to nearest even) after every instruction, exactly as
-// if stored; complex numbers are pairs of float32 values. bool values are 0 or 1.
+// if stored; complex numbers are pairs of float32 or float64 values. bool values are 0 or 1.
 struct Code {
   std::vector<Ins> ins;
   std::vector<DType> operands;  // the dtypes of what is loaded and stored, in the order of `arg`

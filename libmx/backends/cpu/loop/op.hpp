@@ -7,7 +7,7 @@ namespace mx::loop {
 
 enum class Op : uint8_t {
   // Sources. `arg` is the operand, scalar or dimension.
-  load,    // operand `arg` of Kernel::operands; a complex operand is loaded by part (0 real, 1 imaginary) as float32
+  load,    // operand `arg` of Kernel::operands; a complex operand is loaded by part (0 real, 1 imaginary)
   scalar,  // scalar `arg`, given at run time as an element of `type`
   iota,    // the index along dimension `arg` of the iteration space, as `type` (an integer or float type)
   // Sinks. `a` is the value, `arg` the operand.

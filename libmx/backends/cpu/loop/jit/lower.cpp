@@ -119,7 +119,7 @@ void Lowering::index(uint16_t v) {
 
 void Lowering::store(const Ins &i) {
   const DType held = kernel_.code.operands[i.arg];
-  const Storage storage = is_complex(held) ? in_b32 : storage_of(held);
+  const Storage storage = storage_of(held);
   Id x = value(i.a);
   if (storage == in_bf16) x = b_.put(V::shift_right, 32, held_[i.a].is_rounded ? x : brain(x, true), none, none, 16);
   Instruction store{V::store, lane_bits()};
