@@ -88,12 +88,27 @@ Dims without(const Dims &shape, size_t axis) {
   return out;
 }
 
+// Draws from one distribution: where uniform numbers fall among the running sums of its weights. As in MLX; noise would
+// take a number per category and draw.
+Value inverse_draw(const Value &logits, List shape, const Value *key, const StreamRef &s) {
+  const DType d = promote(dtype_of(logits), DType::float32);
+  const Value x = flatten(astype(logits, d, s), 0, -1, s), top = max(x, {}, false, s);
+  // an infinite maximum takes all: x - top would be NaN
+  const Value weights = where(isinf(top, s), astype(equal(x, top, s), d, s), exp(subtract(x, top, s), s), s);
+  const Value before = scan(ScanKind::sum, weights, 0, false, false, s);
+  const Value u = multiply(unit(shape, DType::float32, key, s), sum(weights, {}, false, s), s);
+  return subtract(searchsorted(before, u, true, s), scalar(1, DType::uint32), s);
+}
+
 // The index of the largest of logits + Gumbel noise is distributed as softmax(logits). The noise has `shape` with the
 // axis of the logits put in where it is counted from the end.
 Value categorical_draw(const Value &logits, size_t axis, List shape, const Value *key, const StreamRef &s) {
+  const int64_t n = shape_of(logits)[axis];
+  if (n > 0 && n == element_count(shape_of(logits)) && !shape.empty() && !is_complex(dtype_of(logits)))
+    return inverse_draw(logits, shape, key, s);
   Dims noise(shape.begin(), shape.end());
   const size_t at = axis + shape.size() + 1 - rank_of(logits);
-  noise.insert(at, shape_of(logits)[axis]);
+  noise.insert(at, n);
   const Value x = add(logits, gumbel(noise, DType::float32, key, s), s);
   return arg_reduce(true, x, static_cast<int64_t>(at), false, s);
 }

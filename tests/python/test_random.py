@@ -74,3 +74,27 @@ def test_multivariate_normal():
     x = np.array(mx.random.multivariate_normal(mean, cov, (5000,)))
     np.testing.assert_allclose(x.mean(0), [1, -1], atol=0.1)
     np.testing.assert_allclose(np.cov(x.T), np.array(cov), atol=0.15)
+
+
+def test_draws_from_one_distribution_are_those_of_mlx():
+    """Of one distribution they are not made with noise per category. The numbers are those of mlx 0.32.4."""
+    key = mx.random.key(3)
+    for n, expected in ((511, 442), (512, 443), (1024, 886)):
+        assert mx.random.categorical(mx.zeros((1, n)), key=key).tolist() == [expected]
+    for shape in ((512,), (1, 512), (1, 1, 512)):
+        drawn = mx.random.categorical(mx.zeros(shape), num_samples=3, key=key)
+        assert drawn.dtype is mx.uint32 and drawn.tolist() == mx.array([122, 10, 310]).reshape(*shape[:-1], 3).tolist()
+    assert mx.random.categorical(mx.zeros(512), key=key).item() == 296  # without an axis of draws, noise
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.float32, mx.float64])
+def test_frequencies_of_one_distribution(dtype):
+    weights = np.array([0.0, 0.5, 0.0, 0.2, 0.3, 0.0])
+    with np.errstate(divide="ignore"):
+        logits = mx.array(np.log(weights) + 7, dtype)
+    drawn = np.array(mx.random.categorical(logits, num_samples=20_000, key=mx.random.key(1)))
+    assert np.abs(np.bincount(drawn, minlength=6) / 20_000 - weights).max() < 0.02
+    assert set(drawn) == {1, 3, 4}  # never what has no weight
+    certain = mx.array([[1.0, np.inf, -np.inf, np.inf]])
+    assert set(mx.random.categorical(certain, num_samples=100).reshape(-1).tolist()) == {1, 3}
+    assert mx.random.categorical(mx.array([[-np.inf, -np.inf]]), num_samples=50).max().item() <= 1
