@@ -108,11 +108,16 @@ void test_large() {
     check_product(dtype, 50, 70, 2100, Arrangement::row_major, Arrangement::transposed);
     check_product(dtype, 2050, 2060, 2, Arrangement::row_major, Arrangement::row_major);
   }
-  // The tile unit's edges: 16 and 32 rows and columns, 32 of k, and one more or less.
+  // Edges of the units for bfloat16: 12, 16 and 32 rows and columns, 32 of k, and one more or less; blocks of odd k.
   for (int64_t m : {16, 31, 33, 49})
     for (int64_t n : {610, 640, 643})
       for (int64_t k : {63, 64, 97, 290})
-        for (Arrangement b : arrangements) check_product(DType::bfloat16, m, n, k, Arrangement::gaps, b);
+        for (Arrangement b : arrangements) {
+          check_product(DType::bfloat16, m, n, k, Arrangement::gaps, b);
+          check_product(DType::bfloat16, m, n, k, b, Arrangement::row_major);
+        }
+  for (int64_t k : {1025, 2047, 2051})
+    check_product(DType::bfloat16, 24, 67, k, Arrangement::transposed, Arrangement::transposed);
 }
 
 // Factors whose sums have to be rounded, so that the order of additions shows.

@@ -64,11 +64,18 @@ bool is_at_most(int64_t m, int64_t n, int64_t k, int64_t work) {
   return m <= work / depth && n <= work / depth / std::max<int64_t>(m, 1);
 }
 
+// The units for bfloat16 need packed operands and some rows to use them for.
+const MatmulKernels *bfloat16_kernels(const MatmulLevel &level, int64_t rows, int64_t n, int64_t k) {
+  const bool fills_tiles = rows >= 16 && n >= 16 && k >= 32 && !is_at_most(rows, n, k, small_work);
+  if (fills_tiles && level.bfloat16_amx.multiply && has_amx()) return &level.bfloat16_amx;
+  if (fills_tiles && level.bfloat16_dot.multiply && has_dot()) return &level.bfloat16_dot;
+  return &level.bfloat16;
+}
+
 // `rows` counts those of the batch that could become rows of a, whether its strides allow it or not: the choice shows
 // in the bits.
 const MatmulKernels *kernels_of(DType dtype, int64_t rows, int64_t n, int64_t k) {
   const MatmulLevel &level = matmul_level();
-  const bool fills_tiles = rows >= 16 && n >= 16 && k >= 32 && !is_at_most(rows, n, k, small_work);
   switch (dtype) {
     case DType::float32:
       return &level.float32;
@@ -79,7 +86,7 @@ const MatmulKernels *kernels_of(DType dtype, int64_t rows, int64_t n, int64_t k)
     case DType::float16:
       return &level.float16;
     case DType::bfloat16:
-      return fills_tiles && level.bfloat16_amx.multiply && has_amx() ? &level.bfloat16_amx : &level.bfloat16;
+      return bfloat16_kernels(level, rows, n, k);
     default:
       return nullptr;
   }

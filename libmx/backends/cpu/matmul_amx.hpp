@@ -5,7 +5,7 @@
 // the other, fused, to each sum, and the chain goes on from block to block of k; numbers below the smallest normal one
 // count as 0, and so do such sums. k is padded with zeros to a multiple of 32.
 #pragma once
-#include "backends/cpu/matmul_pack.hpp"
+#include "backends/cpu/matmul_pairs.hpp"
 
 #if defined(__AVX512BW__)
 
@@ -46,22 +46,6 @@ void pack_a_amx(void *to, const MatrixView &a, int64_t m, int64_t k) {
     }
 }
 
-// Two rows of 32 columns, alternately, as two rows of 16 pairs.
-inline void pair_rows(char *to, __m512i even, __m512i odd) {
-  alignas(64) static constexpr auto order = [] {
-    struct {
-      uint16_t low[32], high[32];
-    } o{};
-    for (uint16_t i = 0; i < 32; i++) {
-      o.low[i] = static_cast<uint16_t>(i / 2 + (i % 2) * 32);
-      o.high[i] = static_cast<uint16_t>(16 + i / 2 + (i % 2) * 32);
-    }
-    return o;
-  }();
-  _mm512_storeu_si512(to, _mm512_permutex2var_epi16(even, _mm512_load_si512(order.low), odd));
-  _mm512_storeu_si512(to + amx_tile_bytes, _mm512_permutex2var_epi16(even, _mm512_load_si512(order.high), odd));
-}
-
 // 16 columns whose elements of k lie side by side, as 16 rows of pairs: a transposition of 32-bit units.
 inline void pair_columns(char *to, const char *from, int64_t step, int64_t columns, int64_t depth) {
   const __mmask32 some = static_cast<__mmask32>(UINT64_C(0xffffffff) >> (amx_k - depth));
@@ -94,7 +78,7 @@ void pack_b_amx(void *to, const MatrixView &b, int64_t k, int64_t n) {
         for (int64_t c = 0; c < columns; c++) memcpy(lanes + c, from + q * b.row + c * b.col, 2);
         return _mm512_load_si512(lanes);
       };
-      for (int64_t q = 0; q < amx_k; q += 2) pair_rows(out + q * 32, row(q), row(q + 1));
+      for (int64_t q = 0; q < amx_k; q += 2) pair_rows(out + q * 32, amx_tile_bytes, row(q), row(q + 1));
     }
 }
 

@@ -52,7 +52,21 @@ bool ask_for_amx() noexcept {
 bool ask_for_amx() noexcept { return false; }
 #endif
 
+bool ask_for_dot() noexcept {
+#if defined(__x86_64__)
+  const char *cap = std::getenv("MX_ISA");
+  return !(cap && *cap) && isa_level() == IsaLevel::v4 && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 }  // namespace
+
+bool has_dot() noexcept {
+  static const bool has = ask_for_dot();
+  return has;
+}
 
 bool has_amx() noexcept {
   static const bool has = ask_for_amx();

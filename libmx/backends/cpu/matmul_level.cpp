@@ -3,6 +3,7 @@
 #include "backends/cpu/matmul_level.hpp"
 
 #include "backends/cpu/matmul_amx.hpp"
+#include "backends/cpu/matmul_dot.hpp"
 #include "backends/cpu/matmul_gemv.hpp"
 #include "backends/cpu/matmul_tile.hpp"
 
@@ -87,6 +88,23 @@ constexpr MatmulKernels kernels() {
   return k;
 }
 
+// Dot products of pairs: bfloat16 in, the rest as for the other bfloat16 kernels.
+constexpr MatmulKernels dot_kernels() {
+  MatmulKernels k{};
+#if defined(__AVX512BW__)
+  k = kernels<mx::BFloat16>();
+  k.packed_item = 2;
+  k.k_unit = 2;
+  k.max_k_block = 1024;
+  k.pack_a = pack_a_dot;
+  k.pack_b = pack_b_dot;
+  k.multiply = multiply_dot;
+  k.small = nullptr;
+  k.gemv = nullptr;
+#endif
+  return k;
+}
+
 // Products of the tile unit: bfloat16 in, the rest as for the other bfloat16 kernels.
 constexpr MatmulKernels amx_kernels() {
   MatmulKernels k{};
@@ -110,4 +128,4 @@ constexpr MatmulKernels amx_kernels() {
 extern "C" const mx::cpu::MatmulLevel MX_JOIN(matmul_, MX_LEVEL);
 extern "C" const mx::cpu::MatmulLevel MX_JOIN(matmul_, MX_LEVEL) = {
     MX_STRING(MX_LEVEL),    kernels<float>(),        kernels<double>(), kernels<Complex64>(),
-    kernels<mx::Float16>(), kernels<mx::BFloat16>(), amx_kernels()};
+    kernels<mx::Float16>(), kernels<mx::BFloat16>(), dot_kernels(),     amx_kernels()};

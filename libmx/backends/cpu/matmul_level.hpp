@@ -55,11 +55,13 @@ struct MatmulKernels {
 struct MatmulLevel {
   const char *name;
   MatmulKernels float32, float64, complex64, float16, bfloat16;
-  MatmulKernels bfloat16_amx;  // `multiply` is nullptr where the level has none: see matmul_amx.hpp
+  MatmulKernels bfloat16_dot, bfloat16_amx;  // `multiply` is nullptr where the level has none: see matmul_{dot,amx}.hpp
 };
 
 // The table for this CPU, chosen once and capped by MX_ISA.
 const MatmulLevel &matmul_level() noexcept;
+// Whether the CPU has the dot products of AVX-512 BF16. MX_ISA=v4 says no.
+bool has_dot() noexcept;
 // Whether this process may use the tile unit; asks the system for it once. MX_ISA=v4 says no.
 bool has_amx() noexcept;
 

@@ -30,8 +30,16 @@ inline void forget(T *&p) {
   asm("" : "+r"(p));
 }
 
+// What a step adds to a sum: one product; matmul_dot.hpp has another.
+struct AddProduct {
+  template <class T>
+  static inline __attribute__((always_inline)) void to(Vec<T> &sum, Vec<T> a, Vec<T> b) {
+    add_product<T>(sum, a, b);
+  }
+};
+
 // One step of k: R elements of A times V vectors of B.
-template <class T, int R, int V>
+template <class Add, class T, int R, int V>
 inline __attribute__((always_inline)) void step_packed(Vec<T> (&sums)[R][V], const T *a, const T *b) {
   Vec<T> right[V];
 #pragma GCC unroll 4
@@ -40,22 +48,22 @@ inline __attribute__((always_inline)) void step_packed(Vec<T> (&sums)[R][V], con
   for (int i = 0; i < R; i++) {
     const Vec<T> x = splat(a[i]);
 #pragma GCC unroll 4
-    for (int v = 0; v < V; v++) add_product<T>(sums[i][v], x, right[v]);
+    for (int v = 0; v < V; v++) Add::template to<T>(sums[i][v], x, right[v]);
   }
 }
 
 // Both operands packed.
-template <class T, int R, int V>
+template <class Add, class T, int R, int V>
 inline __attribute__((always_inline)) void accumulate_packed(Vec<T> (&sums)[R][V], const T *a, const T *b, int64_t k) {
   constexpr int b_step = 2 * width<T>;
   int64_t p = 0;
   for (; p + 2 <= k; p += 2, a += 2 * tile_rows, b += 2 * b_step) {
-    step_packed<T, R, V>(sums, a, b);
-    step_packed<T, R, V>(sums, a + tile_rows, b + b_step);
+    step_packed<Add, T, R, V>(sums, a, b);
+    step_packed<Add, T, R, V>(sums, a + tile_rows, b + b_step);
     forget(a);
     forget(b);
   }
-  if (p < k) step_packed<T, R, V>(sums, a, b);
+  if (p < k) step_packed<Add, T, R, V>(sums, a, b);
 }
 
 // Where `ahead` has got to.
@@ -131,7 +139,7 @@ inline __attribute__((always_inline)) void clear(Vec<T> (&sums)[R][V]) {
     for (int v = 0; v < V; v++) sums[i][v] = Vec<T>{};
 }
 
-template <class T, int R, int V>
+template <class Add, class T, int R, int V>
 __attribute__((noinline)) void tile_packed(T *c, int64_t ld, const T *a, const T *b, int64_t m, int64_t n, int64_t k,
                                            bool add) {
   Vec<T> sums[R][V];
@@ -143,7 +151,7 @@ __attribute__((noinline)) void tile_packed(T *c, int64_t ld, const T *a, const T
     __builtin_prefetch(row + V * width<T> - 1, 1);
   }
   clear<T, R, V>(sums);
-  accumulate_packed<T, R, V>(sums, a, b, k);
+  accumulate_packed<Add, T, R, V>(sums, a, b, k);
   put<T, R, V>(c, ld, sums, m, n, add);
 }
 
@@ -185,29 +193,46 @@ __attribute__((noinline)) void tile_complex(mx::Complex64 *c, int64_t ld, const 
 }
 
 // The tile for what is left of a panel: `rows` of its tile_rows and `columns` of a strip.
-template <class T>
+template <class Add, class T>
 auto packed_tile_for(int64_t rows, int64_t columns) {
   constexpr int whole = tile_rows, most = tile_rows * 2 / 3, few = tile_rows / 3;
   if (columns > width<T>)
-    return rows > most ? tile_packed<T, whole, 2> : rows > few ? tile_packed<T, most, 2> : tile_packed<T, few, 2>;
-  return rows > most ? tile_packed<T, whole, 1> : rows > few ? tile_packed<T, most, 1> : tile_packed<T, few, 1>;
+    return rows > most  ? tile_packed<Add, T, whole, 2>
+           : rows > few ? tile_packed<Add, T, most, 2>
+                        : tile_packed<Add, T, few, 2>;
+  return rows > most  ? tile_packed<Add, T, whole, 1>
+         : rows > few ? tile_packed<Add, T, most, 1>
+                      : tile_packed<Add, T, few, 1>;
 }
 
-// A block of packed panels times packed strips: a strip stays in the first-level cache while the panels pass by.
-template <class S>
-void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k, bool add) {
-  constexpr int nr = tile_columns<S>;
+// A block of packed panels times packed strips: a strip stays in the first-level cache while the panels pass by. `k`
+// counts steps.
+template <class Add, class T>
+void multiply_panels(T *sums, int64_t ld, const T *a, const T *b, int64_t m, int64_t n, int64_t k, bool add) {
+  constexpr int nr = 2 * width<T>;
   for (int64_t j = 0; j < n; j += nr)
     for (int64_t i = 0; i < m; i += tile_rows) {
       const int64_t rows = m - i < tile_rows ? m - i : tile_rows, columns = n - j < nr ? n - j : nr;
-      if constexpr (std::is_same_v<S, mx::Complex64>) {
-        tile_complex(static_cast<mx::Complex64 *>(sums) + i * ld + j, ld, static_cast<const float *>(a) + i * k * 2,
-                     static_cast<const float *>(b) + j * k * 2, rows, columns, k, add);
-      } else {
-        using T = typename Element<S>::Sum;
-        packed_tile_for<T>(rows, columns)(static_cast<T *>(sums) + i * ld + j, ld, static_cast<const T *>(a) + i * k,
-                                          static_cast<const T *>(b) + j * k, rows, columns, k, add);
-      }
+      packed_tile_for<Add, T>(rows, columns)(sums + i * ld + j, ld, a + i * k, b + j * k, rows, columns, k, add);
+    }
+}
+
+template <class S>
+void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k, bool add) {
+  using T = typename Element<S>::Sum;
+  multiply_panels<AddProduct>(static_cast<T *>(sums), ld, static_cast<const T *>(a), static_cast<const T *>(b), m, n, k,
+                              add);
+}
+
+template <>
+void multiply<mx::Complex64>(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k,
+                             bool add) {
+  constexpr int nr = tile_columns<mx::Complex64>;
+  for (int64_t j = 0; j < n; j += nr)
+    for (int64_t i = 0; i < m; i += tile_rows) {
+      const int64_t rows = m - i < tile_rows ? m - i : tile_rows, columns = n - j < nr ? n - j : nr;
+      tile_complex(static_cast<mx::Complex64 *>(sums) + i * ld + j, ld, static_cast<const float *>(a) + i * k * 2,
+                   static_cast<const float *>(b) + j * k * 2, rows, columns, k, add);
     }
 }
 
