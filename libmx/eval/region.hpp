@@ -8,7 +8,7 @@ namespace mx::evaluation {
 // Work below this runs on the calling thread when its stream is idle.
 constexpr int64_t inline_ns = 20'000;
 // Below this a task costs more than the work.
-constexpr int64_t here_ns = 5'000;
+constexpr int64_t here_ns = 10'000;
 
 class RegionTask : public Task {
  public:
