@@ -41,58 +41,79 @@ void gemv_rows(T *y, const char *a, int64_t row, const T *x, int64_t k, bool add
   }
 }
 
-// Rows of a matrix whose columns lie side by side that are added up at once: a whole page or two of each column,
-// because memory answers long runs faster.
+// Rows of a matrix whose columns lie side by side that are added up at once: a page of each column, because memory
+// answers long runs faster. All their partial sums fit the second-level cache.
 template <class T>
-constexpr int stretch = 8192 / static_cast<int>(sizeof(T));
+constexpr int stretch = 4096 / static_cast<int>(sizeof(T));
 
-// partial[r] = the terms of columns first, first + lanes, ... for a stretch of rows. Four columns are added at a time.
-template <class S, class T>
-void add_columns(T *partial, const char *a, int64_t col, const T *x, int first, int64_t k, int rows) {
+// partial[r] = or += the terms of N columns, `next` bytes apart, in order, for a stretch of rows. `soon`: the columns
+// after these, called for because the CPU does not foresee the step from page to page; or nullptr.
+template <class S, int N, bool is_first, class T>
+void add_columns(T *partial, const char *a, int64_t next, const T *x, int rows, const char *soon) {
   constexpr int w = width<T>, item = sizeof(S);
-  for (int r = 0; r < rows; r++) partial[r] = 0;
-  int64_t p = first;
-  const auto add = [&]<int N>(std::integral_constant<int, N>) {
-    for (; p + (N - 1) * lanes<T> < k; p += N * lanes<T>) {
-      const char *from = a + p * col;
-      const int64_t next = lanes<T> * col;
-      int r = 0;
-      for (; r + w <= rows; r += w) {
-        Vec<T> sum = load<T>(partial + r);
+  Vec<T> xs[N];
+  for (int n = 0; n < N; n++) xs[n] = splat(x[n * lanes<T>]);
+  int r = 0;
+  for (; r + w <= rows; r += w) {
+    Vec<T> sum = is_first ? Vec<T>{} : load<T>(partial + r);
 #pragma GCC unroll 4
-        for (int n = 0; n < N; n++)
-          sum = fma(splat(x[p + n * lanes<T>]), Element<S>::widen_vector(from + n * next + r * item), sum);
-        store<T>(partial + r, sum);
-      }
-      for (; r < rows; r++)
-        for (int n = 0; n < N; n++)
-          partial[r] = fma(x[p + n * lanes<T>], T{Element<S>::widen(from + n * next + r * item)}, partial[r]);
+    for (int n = 0; n < N; n++) {
+      if (soon) __builtin_prefetch(soon + n * next + r * item, 0, 2);
+      sum = fma(xs[n], Element<S>::widen_vector(a + n * next + r * item), sum);
     }
-  };
-  add(std::integral_constant<int, 4>());
-  add(std::integral_constant<int, 1>());
+    store<T>(partial + r, sum);
+  }
+  for (; r < rows; r++) {
+    T sum = is_first ? T{} : partial[r];
+    for (int n = 0; n < N; n++) sum = fma(x[n * lanes<T>], T{Element<S>::widen(a + n * next + r * item)}, sum);
+    partial[r] = sum;
+  }
 }
 
-// sums[0] = the partial sums lane, lane + step, ... added pairwise as add_pairwise does; the other arrays are scratch.
-template <class S, int step, class T>
-void add_lanes(T (*sums)[stretch<T>], const char *a, int64_t col, const T *x, int lane, int64_t k, int rows) {
-  if constexpr (step == lanes<T>) {
-    add_columns<S>(sums[0], a, col, x, lane, k, rows);
-  } else {
-    add_lanes<S, 2 * step>(sums, a, col, x, lane, k, rows);
-    add_lanes<S, 2 * step>(sums + 1, a, col, x, lane + step, k, rows);
-    for (int r = 0; r < rows; r++) sums[0][r] += sums[1][r];
+// Adds up partial sums of a stretch of rows as add_pairwise does those of one row.
+template <class T>
+void add_stretch_pairwise(T *y, const T (*sums)[stretch<T>], int rows, bool add) {
+  constexpr int w = width<T>;
+  int r = 0;
+  for (; r + w <= rows; r += w) {
+    Vec<T> row[lanes<T>];
+    for (int l = 0; l < lanes<T>; l++) row[l] = load<T>(sums[l] + r);
+    for (int half = lanes<T> / 2; half > 0; half /= 2)
+      for (int l = 0; l < half; l++) row[l] += row[l + half];
+    store<T>(y + r, add ? load<T>(y + r) + row[0] : row[0]);
+  }
+  for (; r < rows; r++) {
+    T row[lanes<T>];
+    for (int l = 0; l < lanes<T>; l++) row[l] = sums[l][r];
+    const T sum = add_pairwise(row);
+    y[r] = add ? y[r] + sum : sum;
   }
 }
 
 // Columns lie side by side.
 template <class S, class T = typename Element<S>::Sum>
 void gemv_columns(T *y, const char *a, int64_t col, const T *x, int64_t m, int64_t k, bool add) {
-  T sums[5][stretch<T>];  // 1 + log2(lanes)
-  for (int64_t i = 0; i < m; i += stretch<T>) {
+  constexpr int n_lanes = lanes<T>, deep = 4;
+  constexpr int64_t block = deep * n_lanes;
+  const int64_t next = n_lanes * col;
+  constexpr int64_t far_bytes = 12 << 20;  // not in a cache
+  const bool is_far = (col < 0 ? -col : col) * k > far_bytes;
+  T sums[n_lanes][stretch<T>];
+  for (int64_t i = 0; i < m; i += stretch<T>, a += stretch<T> * static_cast<int>(sizeof(S))) {
     const int rows = static_cast<int>(m - i < stretch<T> ? m - i : stretch<T>);
-    add_lanes<S, 1>(sums, a + i * static_cast<int>(sizeof(S)), col, x, 0, k, rows);
-    for (int r = 0; r < rows; r++) y[i + r] = add ? y[i + r] + sums[0][r] : sums[0][r];
+    int64_t p = 0;
+    for (; p + block <= k; p += block)
+      for (int l = 0; l < n_lanes; l++) {
+        const int64_t after = l + 1 < n_lanes ? p + l + 1 : p + block;
+        const auto run = p == 0 ? add_columns<S, deep, true, T> : add_columns<S, deep, false, T>;
+        run(sums[l], a + (p + l) * col, next, x + p + l, rows,
+            is_far && after + block <= k + n_lanes ? a + after * col : nullptr);
+      }
+    if (p == 0)
+      for (auto &lane : sums)
+        for (int r = 0; r < rows; r++) lane[r] = 0;
+    for (; p < k; p++) add_columns<S, 1, false>(sums[p % n_lanes], a + p * col, next, x + p, rows, nullptr);
+    add_stretch_pairwise<T>(y + i, sums, rows, add);
   }
 }
 
