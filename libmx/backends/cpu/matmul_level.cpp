@@ -19,12 +19,12 @@ using mx::cpu::MatmulKernels;
 
 template <class S>
 void pack_a(void *to, const MatrixView &a, int64_t m, int64_t k) {
-  pack<S, tile_rows>(to, a.data, a.row, a.col, m, k);
+  pack_panels<S, tile_rows>(to, a.data, a.row, a.col, m, k);
 }
 
 template <class S>
 void pack_b(void *to, const MatrixView &b, int64_t k, int64_t n) {
-  pack<S, tile_columns<S>>(to, b.data, b.col, b.row, n, k);
+  pack_panels<S, tile_columns<S>>(to, b.data, b.col, b.row, n, k);
 }
 
 template <class S>

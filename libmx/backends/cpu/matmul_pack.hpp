@@ -77,21 +77,11 @@ void pack_copied(Sum *to, const char *from, int64_t step, int64_t k, int count) 
       if (p + ahead < k) __builtin_prefetch(lanes + ahead * step);
       if constexpr (Size % w == 0) {
         for (int i = 0; i < Size; i += w) store<Sum>(panel + i, Element<S>::widen_vector(lanes + i * item));
+      } else if constexpr (std::is_same_v<S, Sum>) {
+        memcpy(panel, lanes, Size * sizeof(S));
       } else {
         for (int i = 0; i < Size; i++) panel[i] = Element<S>::widen(lanes + i * item);
       }
-    }
-}
-
-// Complex panels hold, for every p, the real parts of all lanes and then the imaginary parts.
-template <int Size>
-void pack_complex(float *to, const char *from, int64_t lane, int64_t step, int64_t lanes, int64_t k) {
-  for (int64_t p = 0; p < k; p++, to += 2 * Size)
-    for (int64_t i = 0; i < Size; i++) {
-      mx::Complex64 z{};
-      if (i < lanes) memcpy(&z, from + i * lane + p * step, sizeof z);
-      to[i] = z.re;
-      to[Size + i] = z.im;
     }
 }
 
@@ -102,25 +92,51 @@ void pack(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int
   for (int64_t i = 0; i < n;) {
     const int64_t lanes = n - i < Size ? n - i : Size;
     const char *panel = from + i * lane;
-    if constexpr (std::is_same_v<S, mx::Complex64>) {
-      pack_complex<Size>(static_cast<float *>(to) + i * k * 2, panel, lane, step, lanes, k);
+    Sum *out = static_cast<Sum *>(to) + i * k;
+    if (step == sizeof(S)) {
+      if constexpr (Size % width<Sum> == 0)
+        pack_transposed<S, Size>(out, panel, lane, lanes, k);
+      else
+        pack_transposed_spilling<S, Size>(out, panel, lane, lanes, k);
+    } else if (lane == sizeof(S) && lanes == Size) {
+      const int count = n - i >= 4 * Size ? 4 : 1;
+      pack_copied<S, Size>(out, panel, step, k, count);
+      i += (count - 1) * Size;
     } else {
-      Sum *out = static_cast<Sum *>(to) + i * k;
-      if (step == sizeof(S)) {
-        if constexpr (Size % width<Sum> == 0)
-          pack_transposed<S, Size>(out, panel, lane, lanes, k);
-        else
-          pack_transposed_spilling<S, Size>(out, panel, lane, lanes, k);
-      } else if (lane == sizeof(S) && lanes == Size) {
-        const int count = n - i >= 4 * Size ? 4 : 1;
-        pack_copied<S, Size>(out, panel, step, k, count);
-        i += (count - 1) * Size;
-      } else {
-        pack_scalar<S, Size>(out, panel, lane, step, lanes, 0, k);
-      }
+      pack_scalar<S, Size>(out, panel, lane, step, lanes, 0, k);
     }
     i += Size;
   }
+}
+
+// Complex panels hold, for every p, the real parts of all lanes and then the imaginary parts. A complex number moves
+// as one of 64 bits at first.
+template <int Size>
+void pack_complex(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int64_t k) {
+  constexpr int64_t at_once = 32;
+  double rows[at_once * Size];
+  float parts[2 * at_once * Size];
+  float *out = static_cast<float *>(to);
+  for (int64_t i = 0; i < n; i += Size)
+    for (int64_t p = 0; p < k; p += at_once) {
+      const int64_t lanes = n - i < Size ? n - i : Size, depth = k - p < at_once ? k - p : at_once;
+      pack<double, Size>(rows, from + i * lane + p * step, lane, step, lanes, depth);
+      memcpy(parts, rows, static_cast<size_t>(depth) * Size * sizeof(double));
+      for (int64_t q = 0; q < depth; q++, out += 2 * Size)
+        for (int l = 0; l < Size; l++) {
+          out[l] = parts[2 * (q * Size + l)];
+          out[Size + l] = parts[2 * (q * Size + l) + 1];
+        }
+    }
+}
+
+// All panels for the product of two matrices of S.
+template <class S, int Size>
+void pack_panels(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int64_t k) {
+  if constexpr (std::is_same_v<S, mx::Complex64>)
+    pack_complex<Size>(to, from, lane, step, n, k);
+  else
+    pack<S, Size>(to, from, lane, step, n, k);
 }
 
 }  // namespace

@@ -266,13 +266,13 @@ void small(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int
   Sum *strip = static_cast<Sum *>(scratch), *panels = strip + nr * k;
   Calls calls{nullptr, nullptr, ahead};
   const bool in_place = std::is_same_v<S, Sum> && !std::is_same_v<S, mx::Complex64> && aligned_view<S>(a);
-  if (!in_place) pack<S, tile_rows>(panels, a.data, a.row, a.col, m, k);
+  if (!in_place) pack_panels<S, tile_rows>(panels, a.data, a.row, a.col, m, k);
   for (int64_t j = 0; j < n; j += nr) {
     const int64_t columns = n - j < nr ? n - j : nr;
     const char *from = b.data + j * b.col;
     const bool whole = columns == nr || 2 * columns == nr;
     const bool direct = in_place && whole && m <= 8 * tile_rows && b.col == sizeof(S) && aligned_view<S>(b);
-    if (!direct) pack<S, nr>(strip, from, b.col, b.row, columns, k);
+    if (!direct) pack_panels<S, nr>(strip, from, b.col, b.row, columns, k);
     Sum *c = static_cast<Sum *>(sums) + j;
     if constexpr (std::is_same_v<S, Sum> && !std::is_same_v<S, mx::Complex64>) {
       if (in_place) {
