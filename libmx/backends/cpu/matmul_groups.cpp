@@ -1,13 +1,16 @@
 // Large products: Goto's loops over packed panels, arranged so that threads do not wait for each other. One operand is
-// held: packed once, read by all threads. The other one is cut into groups of rows or columns; the thread that takes a
-// group packs its part for itself and multiplies it by all that is held. What a group works on stays in the thread's
-// second-level cache: its own part, and a block of the held operand and of the result, to which all of k is added
-// before the next block's turn. So a block of the result is complete, in every sense, while it is in the cache.
+// held: packed once, block by block, by whoever needs a block first, and read by all threads. The other one is cut into
+// groups of rows or columns; the thread that takes a group packs its part for itself and multiplies it by all that is
+// held. What a group works on stays in the thread's second-level cache: its own part, and a block of the held operand
+// and of the result, to which all of k is added before the next block's turn. So a block of the result is complete, in
+// every sense, while it is in the cache.
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <vector>
 
 #include "backends/cpu/matmul_driver.hpp"
+#include "runtime/delay.hpp"
 #include "runtime/pool.hpp"
 
 namespace mx::cpu {
@@ -76,23 +79,31 @@ class Pieces {
   std::atomic<uint64_t> free_;
 };
 
+// Lanes of a block of the held operand.
 int64_t held_block(const Slab &s) noexcept {
-  const int64_t lanes = s.columns ? s.p.kernels->mr : s.p.kernels->nr;
-  return block_lanes / lanes * lanes;
+  const int64_t lanes = s.columns ? s.p.kernels->mr : s.p.kernels->nr, most = block_lanes / lanes * lanes;
+  return round_up(ceil_div(s.held, ceil_div(s.held, most)), lanes);
 }
 
-struct Grouping {
-  int64_t width, grain;  // lanes of a group, groups of a range
-};
-
-Grouping choose_groups(const Slab &s, bool raw) {
+// Lanes of a group.
+int64_t group_width(const Slab &s, bool raw) noexcept {
   const MatmulKernels &kernels = *s.p.kernels;
   const int64_t lanes = s.columns ? kernels.nr : kernels.mr, groups = 4 * std::max(1, num_threads());
   const int64_t widest = raw ? 64 : std::min(own_lanes, own_most / (s.depth * kernels.packed_item));
-  const int64_t width = round_up(std::clamp<int64_t>(ceil_div(s.cut(), groups), 1, std::max(widest, lanes)), lanes);
-  constexpr int64_t least_ns = 20'000;
-  const int64_t ns = width * s.depth / 4 + width * s.held / 16 * s.depth / 5;
-  return {width, std::max<int64_t>(1, least_ns / std::max<int64_t>(1, ns))};
+  return round_up(std::clamp<int64_t>(ceil_div(s.cut(), groups), 1, std::max(widest, lanes)), lanes);
+}
+
+// About how long a group takes.
+double group_ns(const Slab &s, int64_t width) noexcept {
+  const double lanes = static_cast<double>(width * s.depth);
+  return lanes / 4 + lanes * static_cast<double>(s.held * s.p.kernels->item) / 240;
+}
+
+// Groups of a range. From some work on it pays to wake a thread; below, only one that is awake helps.
+int64_t choose_grain(int64_t groups, double ns) noexcept {
+  constexpr double pays_ns = 30e3, least_ns = 8e3;
+  if (ns * static_cast<double>(groups) < pays_ns) return grain_for(groups, {ns});
+  return std::max<int64_t>(1, static_cast<int64_t>(least_ns / ns));
 }
 
 void pack_lanes(const Product &p, bool b, char *to, int64_t lane, int64_t lanes, int64_t k, int64_t depth) {
@@ -119,17 +130,57 @@ void pack_panels(const Product &p, bool b, char *to, int64_t first, int64_t lane
   });
 }
 
+// [k, k + depth) of some lanes of one operand, block after block of k.
+void pack_blocks(const Product &p, bool b, const Panels &to, int64_t lane, int64_t lanes, int64_t k, int64_t depth) {
+  const int64_t block = k_block(*p.kernels, p.k);
+  for (int64_t at = k; at < k + depth; at += block) {
+    const int64_t deep = std::min(block, k + depth - at);
+    pack_lanes(p, b, const_cast<char *>(to.at(*p.kernels, lane, at, deep)), lane, lanes, at, deep);
+  }
+}
+
+// The blocks of the held operand. A thread that comes while another one packs the block it needs does not wait: it
+// packs one for itself.
+class Held {
+ public:
+  // `memory` for all blocks; nullptr if all of b is packed already.
+  Held(const Slab &s, char *memory)
+      : slab_(s), memory_(memory), block_(held_block(s)), states_(memory ? ceil_div(s.held, block_) : 0) {}
+  int64_t block_bytes() const noexcept {
+    return block_ * round_up(slab_.depth, slab_.p.kernels->k_unit) * slab_.p.kernels->packed_item;
+  }
+  // `spare` has room for one.
+  Panels block(int64_t index, char *spare) {
+    const Product &p = slab_.p;
+    if (!memory_) return {p.packed_b, round_up(p.n, p.kernels->nr), 0, 0};
+    const int64_t first = slab_.first + index * block_, lanes = std::min(block_, slab_.first + slab_.held - first);
+    Panels panels{memory_ + index * block_bytes(), block_, first, slab_.k};
+    std::atomic<State> &state = states_[static_cast<size_t>(index)];
+    State seen = State::empty;
+    if (state.load(std::memory_order_acquire) == State::packed) return panels;
+    const bool mine = state.compare_exchange_strong(seen, State::claimed, std::memory_order_acquire);
+    if (!mine && seen == State::packed) return panels;
+    if (!mine) panels.data = spare;
+    delay_point();
+    pack_blocks(p, !slab_.columns, panels, first, lanes, slab_.k, slab_.depth);
+    if (mine) state.store(State::packed, std::memory_order_release);
+    return panels;
+  }
+
+ private:
+  enum class State : uint8_t { empty, claimed, packed };
+  const Slab &slab_;
+  char *memory_;
+  int64_t block_;
+  std::vector<std::atomic<State>> states_;
+};
+
 // The panels of a group's own part, unless all of b is packed already.
 Panels own_panels(const Slab &s, int64_t lane, int64_t size, char *to) {
   const Product &p = s.p;
-  const MatmulKernels &kernels = *p.kernels;
-  if (s.columns && p.packed_b) return {p.packed_b, round_up(p.n, kernels.nr), 0, 0};
-  const Panels own{to, round_up(size, s.columns ? kernels.nr : kernels.mr), lane, s.k};
-  const int64_t block = k_block(kernels, p.k);
-  for (int64_t k = s.k; k < s.k + s.depth; k += block) {
-    const int64_t depth = std::min(block, p.k - k);
-    pack_lanes(p, s.columns, const_cast<char *>(own.at(kernels, lane, k, depth)), lane, size, k, depth);
-  }
+  if (s.columns && p.packed_b) return {p.packed_b, round_up(p.n, p.kernels->nr), 0, 0};
+  const Panels own{to, round_up(size, s.columns ? p.kernels->nr : p.kernels->mr), lane, s.k};
+  pack_blocks(p, s.columns, own, lane, size, s.k, s.depth);
   return own;
 }
 
@@ -149,15 +200,23 @@ void multiply_block(const Slab &s, const Panels &a, const Panels &b, int64_t i, 
   if (s.last()) complete(p, sums, ld, 1, i, j, m, n);
 }
 
-void multiply_group(const Slab &s, const Panels &held, int64_t lane, int64_t size, char *own, char *buffer) {
-  const Panels mine = own_panels(s, lane, size, own);
-  const int64_t step = held_block(s);
-  for (int64_t at = s.first; at < s.first + s.held; at += step) {
+// What a thread has for itself.
+struct Own {
+  char *panels, *spare, *sums;
+};
+
+// Groups begin at different blocks, so that threads that begin together do not all need the same one.
+void multiply_group(const Slab &s, Held &held, int64_t group, int64_t lane, int64_t size, const Own &own) {
+  const Panels mine = own_panels(s, lane, size, own.panels);
+  const int64_t step = held_block(s), blocks = ceil_div(s.held, step), threads = std::max(1, num_threads());
+  for (int64_t n = 0; n < blocks; n++) {
+    const int64_t index = (n + group % threads * blocks / threads) % blocks, at = s.first + index * step;
     const int64_t lanes = std::min(step, s.first + s.held - at);
+    const Panels block = held.block(index, own.spare);
     if (s.columns)
-      multiply_block(s, held, mine, at, lane, lanes, size, buffer);
+      multiply_block(s, block, mine, at, lane, lanes, size, own.sums);
     else
-      multiply_block(s, mine, held, lane, at, size, lanes, buffer);
+      multiply_block(s, mine, block, lane, at, size, lanes, own.sums);
   }
 }
 
@@ -191,32 +250,32 @@ void multiply_in_place(const Slab &s, int64_t lane, int64_t size, char *scratch,
 void multiply_slab(const Slab &s) {
   const Product &p = s.p;
   const MatmulKernels &kernels = *p.kernels;
-  const bool raw = reads_in_place(s);
-  const Grouping g = choose_groups(s, raw);
-  const bool has_packed = !s.columns && p.packed_b;
-  const int64_t other = s.columns ? kernels.mr : kernels.nr, depth = round_up(s.depth, kernels.k_unit);
-  const int64_t own =
-      raw ? (round_up(s.columns ? p.m : g.width, kernels.mr) + kernels.nr) * k_block(kernels, p.k) : g.width * depth;
-  const int64_t own_bytes = round_up(own * kernels.packed_item, 64);
-  const int64_t block = raw ? s.held : std::min(s.held, held_block(s));
-  const int64_t sum_bytes = in_place(p) || s.sums ? 0 : round_up(g.width * block * kernels.item, 64);
-  const int64_t held_bytes = raw || has_packed ? 0 : round_up(s.held, other) * depth * kernels.packed_item;
+  const bool raw = reads_in_place(s), is_packed = !s.columns && p.packed_b;
+  const int64_t width = group_width(s, raw), depth = round_up(s.depth, kernels.k_unit), step = held_block(s);
   const int threads = std::clamp(num_threads(), 1, 64);
-  const Scratch memory(round_up(held_bytes, 64) + threads * (own_bytes + sum_bytes));
-  if (held_bytes) pack_panels(p, !s.columns, memory.get(), s.first, s.held, s.k, s.depth);
-  const Panels held = has_packed ? Panels{p.packed_b, round_up(p.n, kernels.nr), 0, 0}
-                                 : Panels{memory.get(), round_up(s.held, other), s.first, s.k};
-  Pieces pieces(memory.get() + round_up(held_bytes, 64), own_bytes + sum_bytes, threads);
-  parallel_for(ceil_div(s.cut(), g.width), g.grain, [&](int64_t begin, int64_t end) {
-    const Pieces::Piece mine(pieces);
-    char *const buffer = mine.get() + own_bytes;
+  const auto panel_bytes = [&](int64_t lanes, int64_t k) { return round_up(lanes * k * kernels.packed_item, 64); };
+  const int64_t blocks = raw || is_packed ? 0 : ceil_div(s.held, step);
+  const int64_t held_bytes = round_up(blocks * step * depth * kernels.packed_item, 64);
+  const int64_t own_bytes =
+      raw ? panel_bytes(round_up(s.columns ? p.m : width, kernels.mr) + kernels.nr, k_block(kernels, p.k))
+          : panel_bytes(width, depth);
+  const int64_t spare_bytes = blocks && threads > 1 ? panel_bytes(step, depth) : 0;
+  const int64_t sum_bytes =
+      in_place(p) || s.sums ? 0 : round_up(width * (raw ? s.held : std::min(s.held, step)) * kernels.item, 64);
+  const Scratch memory(held_bytes + threads * (own_bytes + spare_bytes + sum_bytes));
+  Held held(s, blocks ? memory.get() : nullptr);
+  Pieces pieces(memory.get() + held_bytes, own_bytes + spare_bytes + sum_bytes, threads);
+  const int64_t groups = ceil_div(s.cut(), width);
+  parallel_for(groups, choose_grain(groups, group_ns(s, width)), [&](int64_t begin, int64_t end) {
+    const Pieces::Piece piece(pieces);
+    const Own own{piece.get(), piece.get() + own_bytes, piece.get() + own_bytes + spare_bytes};
     for (int64_t i = begin; i < end; i++) {
       check_cancel();
-      const int64_t lane = i * g.width, size = std::min(g.width, s.cut() - lane);
+      const int64_t lane = i * width, size = std::min(width, s.cut() - lane);
       if (raw)
-        multiply_in_place(s, lane, size, mine.get(), buffer);
+        multiply_in_place(s, lane, size, own.panels, own.sums);
       else
-        multiply_group(s, held, lane, size, mine.get(), buffer);
+        multiply_group(s, held, i, lane, size, own);
     }
   });
 }

@@ -85,6 +85,21 @@ void pack_copied(Sum *to, const char *from, int64_t step, int64_t k, int count) 
     }
 }
 
+// The last panel of lanes that lie side by side.
+template <class S, int Size>
+void pack_some(S *to, const char *from, int64_t step, int64_t lanes, int64_t k) {
+  constexpr int w = width<S>;
+  for (int64_t p = 0; p < k; p++, to += Size, from += step)
+    for (int i = 0; i < Size; i += w) {
+      const int64_t some = lanes - i < 0 ? 0 : lanes - i < w ? lanes - i : w;
+      const Vec<S> x = load_some<S>(from + i * static_cast<int>(sizeof(S)), some);
+      if (i + w <= Size)
+        store<S>(to + i, x);
+      else
+        store_some<S>(to + i, x, Size - i);
+    }
+}
+
 // All panels of a matrix of `n` lanes.
 template <class S, int Size>
 void pack(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int64_t k) {
@@ -102,6 +117,8 @@ void pack(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int
       const int count = n - i >= 4 * Size ? 4 : 1;
       pack_copied<S, Size>(out, panel, step, k, count);
       i += (count - 1) * Size;
+    } else if (std::is_same_v<S, Sum> && lane == sizeof(S)) {
+      if constexpr (std::is_same_v<S, Sum>) pack_some<S, Size>(out, panel, step, lanes, k);
     } else {
       pack_scalar<S, Size>(out, panel, lane, step, lanes, 0, k);
     }

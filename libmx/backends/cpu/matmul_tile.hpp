@@ -124,12 +124,18 @@ inline __attribute__((always_inline)) void put(T *c, int64_t ld, const Vec<T> (&
     }
     return;
   }
-  T edge[R * V * w];
 #pragma GCC unroll 12
-  for (int i = 0; i < R; i++)
-    for (int v = 0; v < V; v++) store<T>(edge + (i * V + v) * w, sums[i][v]);
-  for (int64_t i = 0; i < m; i++, c += ld)
-    for (int64_t j = 0; j < n; j++) c[j] = add ? c[j] + edge[i * V * w + j] : edge[i * V * w + j];
+  for (int i = 0; i < R; i++) {
+    if (i == m) return;
+    for (int v = 0; v < V; v++) {
+      const int64_t some = n - v * w < w ? n - v * w : w;
+      if (some <= 0) break;
+      const Vec<T> sum = add ? load_some<T>(c + v * w, some) + sums[i][v] : sums[i][v];
+      store_some<T>(c + v * w, sum, some);
+    }
+    c += ld;
+    forget(c);
+  }
 }
 
 template <class T, int R, int V>

@@ -49,6 +49,34 @@ inline void store(void *p, Vec<T> v) {
   memcpy(p, &v, sizeof v);
 }
 
+// The first n elements, the others 0; nothing else is touched.
+template <class T>
+inline Vec<T> load_some(const void *p, int64_t n) {
+#if defined(__AVX512F__)
+  const auto mask = static_cast<__mmask16>((1u << n) - 1);
+  if constexpr (sizeof(T) == 4)
+    return _mm512_maskz_loadu_ps(mask, p);
+  else
+    return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
+#else
+  Vec<T> v{};
+  for (int64_t i = 0; i < n; i++) v[i] = static_cast<const T *>(p)[i];
+  return v;
+#endif
+}
+template <class T>
+inline void store_some(void *p, Vec<T> v, int64_t n) {
+#if defined(__AVX512F__)
+  const auto mask = static_cast<__mmask16>((1u << n) - 1);
+  if constexpr (sizeof(T) == 4)
+    _mm512_mask_storeu_ps(p, mask, v);
+  else
+    _mm512_mask_storeu_pd(p, static_cast<__mmask8>(mask), v);
+#else
+  for (int64_t i = 0; i < n; i++) static_cast<T *>(p)[i] = v[i];
+#endif
+}
+
 // fma: a * b + c, and fnma: c - a * b; rounded once where the level has it, else twice. Scalars and vectors agree.
 #if defined(__AVX512F__)
 inline Vec<float> splat(float x) { return _mm512_set1_ps(x); }
