@@ -30,8 +30,23 @@ void pack_b_dot(void *to, const MatrixView &b, int64_t k, int64_t n) {
 }
 
 void multiply_dot(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k, bool add) {
-  multiply_panels<AddDot>(static_cast<float *>(sums), ld, static_cast<const float *>(a), static_cast<const float *>(b),
-                          m, n, (k + 1) / 2, add);
+  multiply_panels<AddDot, Sums>(static_cast<float *>(sums), ld, static_cast<const float *>(a),
+                                static_cast<const float *>(b), m, n, (k + 1) / 2, add);
+}
+
+// As Element rounds, and faster; numbers below the smallest normal one do not come from a dot product.
+struct RoundedDot {
+  using Stored = mx::BFloat16;
+  static void round_vector(char *out, Vec<float> x) {
+    __m256i y;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(y) : "v"(x));
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(out), y);
+  }
+};
+
+void multiply_rounded_dot(void *out, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k) {
+  multiply_panels<AddDot, RoundedDot>(static_cast<mx::BFloat16 *>(out), ld, static_cast<const float *>(a),
+                                      static_cast<const float *>(b), m, n, (k + 1) / 2, false);
 }
 
 }  // namespace

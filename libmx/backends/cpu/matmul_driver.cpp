@@ -10,8 +10,6 @@
 namespace mx::cpu {
 namespace {
 
-bool plain(const Product &p) { return p.alpha == 1 && !p.c.data; }
-
 // ---- matrix times vector
 
 // out[i] = row i of `matrix` times x, for all elements of the output.

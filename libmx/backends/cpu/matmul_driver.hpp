@@ -50,6 +50,8 @@ struct RowOffsets {
 
 // Whether the sums can be added up in the output itself.
 inline bool in_place(const Product &p) noexcept { return !p.kernels->rounds; }
+// Whether the elements are the rounded sums.
+inline bool plain(const Product &p) noexcept { return p.alpha == 1 && !p.c.data; }
 // Turns sums into the elements of a block of the output, and does to them what comes after the product. `sums` points
 // at element (i, j); between rows and elements lie `row_step` and `step` of them.
 void complete(const Product &p, const char *sums, int64_t row_step, int64_t step, int64_t i, int64_t j, int64_t rows,

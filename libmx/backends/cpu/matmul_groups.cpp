@@ -184,11 +184,22 @@ Panels own_panels(const Slab &s, int64_t lane, int64_t size, char *to) {
   return own;
 }
 
+// Whether the micro-kernel can round its sums to elements of the output: then they need no memory.
+bool rounds_at_once(const Product &p) noexcept {
+  return p.kernels->multiply_rounded && plain(p) && p.k <= k_block(*p.kernels, p.k);
+}
+
 // Rows [i, i + m) and columns [j, j + n) of the output.
 void multiply_block(const Slab &s, const Panels &a, const Panels &b, int64_t i, int64_t j, int64_t m, int64_t n,
                     char *buffer) {
   const Product &p = s.p;
   const MatmulKernels &kernels = *p.kernels;
+  if (rounds_at_once(p)) {
+    kernels.multiply_rounded(p.out + (i * p.n + j) * p.itemsize, p.n, a.at(kernels, i, 0, p.k),
+                             b.at(kernels, j, 0, p.k), m, n, p.k);
+    if (p.after) p.after->run(p.first_row + i, j, m, n);
+    return;
+  }
   const int64_t block = k_block(kernels, p.k);
   char *const whole = in_place(p) ? p.out : s.sums;
   char *const sums = whole ? whole + (i * p.n + j) * kernels.item : buffer;

@@ -82,8 +82,10 @@ constexpr MatmulKernels kernels() {
                   sizeof(Sum), 1,
                   512,         pack_a<S>,
                   pack_b<S>,   multiply<S>,
-                  small<S>,    widen<S>,
-                  nullptr,     finish<S>};
+                  nullptr,     small<S>,
+                  widen<S>,    nullptr,
+                  finish<S>};
+  if constexpr (!std::is_same_v<S, Sum>) k.multiply_rounded = multiply_rounded<S>;
   if constexpr (!std::is_same_v<S, Complex64>) k.gemv = gemv<S>;
   return k;
 }
@@ -99,6 +101,7 @@ constexpr MatmulKernels dot_kernels() {
   k.pack_a = pack_a_dot;
   k.pack_b = pack_b_dot;
   k.multiply = multiply_dot;
+  k.multiply_rounded = multiply_rounded_dot;
   k.small = nullptr;
   k.gemv = nullptr;
 #endif
@@ -117,6 +120,7 @@ constexpr MatmulKernels amx_kernels() {
   k.pack_a = pack_a_amx;
   k.pack_b = pack_b_amx;
   k.multiply = multiply_amx;
+  k.multiply_rounded = nullptr;
   k.small = nullptr;
   k.gemv = nullptr;
 #endif

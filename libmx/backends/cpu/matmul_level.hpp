@@ -39,7 +39,9 @@ struct MatmulKernels {
   void (*pack_b)(void *to, const MatrixView &b, int64_t k, int64_t n);
   // sums (m, n), `ld` elements between rows, = or += a b for one block of k.
   void (*multiply)(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k, bool add);
-  // The same without packing where the operands can be read as they lie; `scratch` holds one strip and all panels.
+  // out (m, n), `ld` elements between rows, = a b rounded once, for all of k. nullptr where sums are elements.
+  void (*multiply_rounded)(void *out, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k);
+  // `multiply` without packing where the operands can be read as they lie; `scratch` holds one strip and all panels.
   // `ahead` may be nullptr. The function is, on the tile unit.
   void (*small)(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int64_t m, int64_t n, int64_t k,
                 bool add, void *scratch, const Ahead *ahead);

@@ -138,6 +138,43 @@ inline __attribute__((always_inline)) void put(T *c, int64_t ld, const Vec<T> (&
   }
 }
 
+// Rounds the m x n corner of the tile to elements of the output.
+template <class Rounded, class T, int R, int V>
+inline __attribute__((always_inline)) void put_rounded(typename Rounded::Stored *c, int64_t ld,
+                                                       const Vec<T> (&sums)[R][V], int64_t m, int64_t n) {
+  constexpr int w = width<T>;
+#pragma GCC unroll 12
+  for (int i = 0; i < R; i++) {
+    if (i == m) return;
+    for (int v = 0; v < V; v++) {
+      if (n >= (v + 1) * w) {
+        Rounded::round_vector(reinterpret_cast<char *>(c + v * w), sums[i][v]);
+      } else if (n > v * w) {
+        typename Rounded::Stored edge[w];
+        Rounded::round_vector(reinterpret_cast<char *>(edge), sums[i][v]);
+        memcpy(c + v * w, edge, static_cast<size_t>(n - v * w) * sizeof *c);
+      }
+    }
+    c += ld;
+    forget(c);
+  }
+}
+
+// What a tile gives: sums, or elements of S.
+struct Sums {};
+template <class S>
+struct Elements : Element<S> {
+  using Stored = S;
+};
+template <class Out, class T>
+struct Destination {
+  using Type = typename Out::Stored;
+};
+template <class T>
+struct Destination<Sums, T> {
+  using Type = T;
+};
+
 template <class T, int R, int V>
 inline __attribute__((always_inline)) void clear(Vec<T> (&sums)[R][V]) {
 #pragma GCC unroll 12
@@ -145,11 +182,11 @@ inline __attribute__((always_inline)) void clear(Vec<T> (&sums)[R][V]) {
     for (int v = 0; v < V; v++) sums[i][v] = Vec<T>{};
 }
 
-template <class Add, class T, int R, int V>
-__attribute__((noinline)) void tile_packed(T *c, int64_t ld, const T *a, const T *b, int64_t m, int64_t n, int64_t k,
-                                           bool add) {
+template <class Add, class Out, class T, int R, int V>
+__attribute__((noinline)) void tile_packed(typename Destination<Out, T>::Type *c, int64_t ld, const T *a, const T *b,
+                                           int64_t m, int64_t n, int64_t k, bool add) {
   Vec<T> sums[R][V];
-  T *row = c;
+  auto *row = c;
 #pragma GCC unroll 1
   for (int i = 0; i < R;
        i++, row += ld) {  // rows of the result are far apart: called for now, they are there at the end
@@ -158,7 +195,10 @@ __attribute__((noinline)) void tile_packed(T *c, int64_t ld, const T *a, const T
   }
   clear<T, R, V>(sums);
   accumulate_packed<Add, T, R, V>(sums, a, b, k);
-  put<T, R, V>(c, ld, sums, m, n, add);
+  if constexpr (std::is_same_v<Out, Sums>)
+    put<T, R, V>(c, ld, sums, m, n, add);
+  else
+    put_rounded<Out, T, R, V>(c, ld, sums, m, n);
 }
 
 template <class T, int R, int V>
@@ -199,35 +239,43 @@ __attribute__((noinline)) void tile_complex(mx::Complex64 *c, int64_t ld, const 
 }
 
 // The tile for what is left of a panel: `rows` of its tile_rows and `columns` of a strip.
-template <class Add, class T>
+template <class Add, class Out, class T>
 auto packed_tile_for(int64_t rows, int64_t columns) {
   constexpr int whole = tile_rows, most = tile_rows * 2 / 3, few = tile_rows / 3;
   if (columns > width<T>)
-    return rows > most  ? tile_packed<Add, T, whole, 2>
-           : rows > few ? tile_packed<Add, T, most, 2>
-                        : tile_packed<Add, T, few, 2>;
-  return rows > most  ? tile_packed<Add, T, whole, 1>
-         : rows > few ? tile_packed<Add, T, most, 1>
-                      : tile_packed<Add, T, few, 1>;
+    return rows > most  ? tile_packed<Add, Out, T, whole, 2>
+           : rows > few ? tile_packed<Add, Out, T, most, 2>
+                        : tile_packed<Add, Out, T, few, 2>;
+  return rows > most  ? tile_packed<Add, Out, T, whole, 1>
+         : rows > few ? tile_packed<Add, Out, T, most, 1>
+                      : tile_packed<Add, Out, T, few, 1>;
 }
 
 // A block of packed panels times packed strips: a strip stays in the first-level cache while the panels pass by. `k`
 // counts steps.
-template <class Add, class T>
-void multiply_panels(T *sums, int64_t ld, const T *a, const T *b, int64_t m, int64_t n, int64_t k, bool add) {
+template <class Add, class Out, class T>
+void multiply_panels(typename Destination<Out, T>::Type *to, int64_t ld, const T *a, const T *b, int64_t m, int64_t n,
+                     int64_t k, bool add) {
   constexpr int nr = 2 * width<T>;
   for (int64_t j = 0; j < n; j += nr)
     for (int64_t i = 0; i < m; i += tile_rows) {
       const int64_t rows = m - i < tile_rows ? m - i : tile_rows, columns = n - j < nr ? n - j : nr;
-      packed_tile_for<Add, T>(rows, columns)(sums + i * ld + j, ld, a + i * k, b + j * k, rows, columns, k, add);
+      packed_tile_for<Add, Out, T>(rows, columns)(to + i * ld + j, ld, a + i * k, b + j * k, rows, columns, k, add);
     }
 }
 
 template <class S>
 void multiply(void *sums, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k, bool add) {
   using T = typename Element<S>::Sum;
-  multiply_panels<AddProduct>(static_cast<T *>(sums), ld, static_cast<const T *>(a), static_cast<const T *>(b), m, n, k,
-                              add);
+  multiply_panels<AddProduct, Sums>(static_cast<T *>(sums), ld, static_cast<const T *>(a), static_cast<const T *>(b), m,
+                                    n, k, add);
+}
+
+template <class S>
+void multiply_rounded(void *out, int64_t ld, const void *a, const void *b, int64_t m, int64_t n, int64_t k) {
+  using T = typename Element<S>::Sum;
+  multiply_panels<AddProduct, Elements<S>>(static_cast<S *>(out), ld, static_cast<const T *>(a),
+                                           static_cast<const T *>(b), m, n, k, false);
 }
 
 template <>
