@@ -64,11 +64,11 @@ bool is_at_most(int64_t m, int64_t n, int64_t k, int64_t work) {
   return m <= work / depth && n <= work / depth / std::max<int64_t>(m, 1);
 }
 
-// The units for bfloat16 need packed operands and some rows to use them for.
+// The tile unit needs some rows and columns to use it for, the dot products next to none.
 const MatmulKernels *bfloat16_kernels(const MatmulLevel &level, int64_t rows, int64_t n, int64_t k) {
   const bool fills_tiles = rows >= 16 && n >= 16 && k >= 32 && !is_at_most(rows, n, k, small_work);
   if (fills_tiles && level.bfloat16_amx.multiply && has_amx()) return &level.bfloat16_amx;
-  if (fills_tiles && level.bfloat16_dot.multiply && has_dot()) return &level.bfloat16_dot;
+  if (rows >= 2 && n >= 16 && k >= 16 && level.bfloat16_dot.multiply && has_dot()) return &level.bfloat16_dot;
   return &level.bfloat16;
 }
 

@@ -107,10 +107,30 @@ Scratch::Scratch(int64_t bytes) {
 
 void Scratch::Free::operator()(char *p) const noexcept { ::operator delete(p, std::align_val_t{64}); }
 
-// Panels and a strip of one block of k, then the sums.
+namespace {
+
+int64_t packed_bytes(const Product &p, int64_t lanes, int64_t unit) noexcept {
+  return round_up(round_up(lanes, unit) * round_up(p.k, p.kernels->k_unit) * p.kernels->packed_item, 64);
+}
+
+// For kernels that read packed panels only.
+void multiply_packed(const Product &p, char *scratch) {
+  const MatmulKernels &kernels = *p.kernels;
+  char *const b = scratch + packed_bytes(p, p.m, kernels.mr);
+  kernels.pack_a(scratch, p.a, p.m, p.k);
+  kernels.pack_b(b, p.b, p.k, p.n);
+  kernels.multiply_rounded(p.out, p.n, scratch, b, p.m, p.n, p.k);
+  if (p.after) p.after->run(p.first_row, 0, p.m, p.n);
+}
+
+}  // namespace
+
+// Panels and a strip of one block of k, then the sums; or all panels.
 int64_t small_scratch(const Product &p) {
   const MatmulKernels &kernels = *p.kernels;
-  if (is_gemv(p) || (!kernels.small && p.k > 0)) return 0;
+  if (is_gemv(p)) return 0;
+  if (!kernels.small && rounds_at_once(p)) return packed_bytes(p, p.m, kernels.mr) + packed_bytes(p, p.n, kernels.nr);
+  if (!kernels.small && p.k > 0) return 0;
   return round_up((round_up(p.m, kernels.mr) + kernels.nr) * k_block(kernels, p.k) * kernels.item, 64) +
          (in_place(p) ? 0 : p.m * p.n * kernels.item);
 }
@@ -128,6 +148,7 @@ Ahead::Piece piece(const MatrixView &x, int64_t rows, int64_t columns, int64_t i
 void multiply_small(const Product &p, char *scratch, const Product *next) {
   const MatmulKernels &kernels = *p.kernels;
   if (is_gemv(p)) return multiply_vector(p, false);
+  if (!kernels.small && rounds_at_once(p)) return multiply_packed(p, scratch);
   if (!kernels.small && p.k > 0) return multiply_grouped(p);
   const int64_t block = k_block(kernels, p.k);
   Ahead ahead;

@@ -62,6 +62,11 @@ constexpr int64_t round_up(int64_t a, int64_t b) noexcept { return ceil_div(a, b
 // Blocks of k of equal length, so that the last one is not a stub.
 int64_t k_block(const MatmulKernels &kernels, int64_t k) noexcept;
 
+// Whether the micro-kernel can round its sums to elements of the output: then they need no memory.
+inline bool rounds_at_once(const Product &p) noexcept {
+  return p.kernels->multiply_rounded && plain(p) && p.k > 0 && p.k <= k_block(*p.kernels, p.k);
+}
+
 inline MatrixView part(const MatrixView &x, int64_t row, int64_t column) noexcept {
   return {x.data + row * x.row + column * x.col, x.row, x.col};
 }

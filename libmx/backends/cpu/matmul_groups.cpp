@@ -184,11 +184,6 @@ Panels own_panels(const Slab &s, int64_t lane, int64_t size, char *to) {
   return own;
 }
 
-// Whether the micro-kernel can round its sums to elements of the output: then they need no memory.
-bool rounds_at_once(const Product &p) noexcept {
-  return p.kernels->multiply_rounded && plain(p) && p.k <= k_block(*p.kernels, p.k);
-}
-
 // Rows [i, i + m) and columns [j, j + n) of the output.
 void multiply_block(const Slab &s, const Panels &a, const Panels &b, int64_t i, int64_t j, int64_t m, int64_t n,
                     char *buffer) {

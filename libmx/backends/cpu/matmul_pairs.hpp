@@ -34,26 +34,31 @@ inline void pair_scalar(char *to, const char *from, int64_t lane, int64_t step, 
   memcpy(to, pairs, sizeof pairs);
 }
 
-// Lanes that lie side by side, a vector of `lanes` <= Size <= 32 of them at a time.
+// Lanes that lie side by side, in `count` panels of `lanes` <= Size <= 32 of them: several at a time, because a row's
+// next cache lines come for free.
 template <int Size>
-inline void pair_copied(char *to, const char *from, int64_t step, int64_t lanes, int64_t k) {
+inline void pair_copied(char *to, const char *from, int64_t step, int64_t lanes, int64_t k, int count) {
   const __mmask32 some = static_cast<__mmask32>(UINT64_C(0xffffffff) >> (32 - lanes));
-  constexpr int64_t ahead = 8;
-  for (int64_t p = 0; p < k; p += 2, to += Size * 4, from += 2 * step) {
-    if (p + ahead < k) {
-      __builtin_prefetch(from + ahead * step);
-      __builtin_prefetch(from + (ahead + 1) * step);
+  const int64_t panel = (k + 1) / 2 * Size * 4;
+  constexpr int64_t ahead = 16;
+  for (int64_t p = 0; p < k; p += 2, to += Size * 4, from += 2 * step)
+    for (int c = 0; c < count; c++) {
+      const char *const row = from + c * Size * 2;
+      char *const pairs = to + c * panel;
+      if (p + ahead < k) {
+        __builtin_prefetch(row + ahead * step);
+        __builtin_prefetch(row + (ahead + 1) * step);
+      }
+      const __m512i even = _mm512_maskz_loadu_epi16(some, row);
+      const __m512i odd = p + 1 < k ? _mm512_maskz_loadu_epi16(some, row + step) : _mm512_setzero_si512();
+      if constexpr (Size == 32) {
+        pair_rows(pairs, 64, even, odd);
+      } else {
+        alignas(64) char all[128];
+        pair_rows(all, 64, even, odd);
+        memcpy(pairs, all, Size * 4);
+      }
     }
-    const __m512i even = _mm512_maskz_loadu_epi16(some, from);
-    const __m512i odd = p + 1 < k ? _mm512_maskz_loadu_epi16(some, from + step) : _mm512_setzero_si512();
-    if constexpr (Size == 32) {
-      pair_rows(to, 64, even, odd);
-    } else {
-      alignas(64) char pairs[128];
-      pair_rows(pairs, 64, even, odd);
-      memcpy(to, pairs, Size * 4);
-    }
-  }
 }
 
 // All panels of a matrix of `n` lanes: for every two of k a pair of each of Size lanes, padded with zeros. `lane` and
@@ -66,7 +71,11 @@ void pack_pairs(void *to, const char *from, int64_t lane, int64_t step, int64_t 
   for (int64_t i = 0; i < n; i += Size, out += panel, from += Size * lane) {
     const int64_t lanes = n - i < Size ? n - i : Size;
     if (lane == 2 && step != 2) {
-      pair_copied<Size>(out, from, step, lanes, k);
+      const int count = n - i >= 4 * Size ? 4 : 1;
+      pair_copied<Size>(out, from, step, lanes, k, count);
+      i += (count - 1) * Size;
+      out += (count - 1) * panel;
+      from += (count - 1) * Size * lane;
       continue;
     }
     if (step == 2)
