@@ -254,10 +254,14 @@ void multiply_integer_rows(const Product &p, IntegerProduct multiply) {
   });
 }
 
+bool is_small(const Product &p) {
+  return is_at_most(p.m, p.n, p.k, p.kernels->item == 8 ? small_work / 2 : small_work);
+}
+
 // Whole products over the pool.
 void multiply_batch(const Call &call) {
   const Product &p = call.product;
-  const bool small = is_at_most(p.m, p.n, p.k, small_work);
+  const bool small = is_small(p);
   const int64_t grain = std::max<int64_t>(1, chunk_work / 16 / (p.m * p.n * std::max<int64_t>(p.k, 1) + 64));
   parallel_for(call.count, grain, [&](int64_t begin, int64_t end) {
     const Scratch scratch = small ? Scratch(small_scratch(p)) : Scratch();
@@ -288,12 +292,10 @@ void run(Call &call, const KernelCall &of, const char *name) {
     }
     return;
   }
-  if (call.count == 1 && is_at_most(p.m, p.n, p.k, small_work))
-    return multiply_small(p, Scratch(small_scratch(p)).get());
+  if (call.count == 1 && is_small(p)) return multiply_small(p, Scratch(small_scratch(p)).get());
   // A thread takes whole products if there are enough of them, and each keeps it busy for 2 ms at most.
   constexpr int64_t whole_work = int64_t{1} << 26;
-  const bool whole = is_at_most(p.m, p.n, p.k, small_work) ||
-                     (is_at_most(p.m, p.n, p.k, whole_work) && call.count >= 2 * num_threads());
+  const bool whole = is_small(p) || (is_at_most(p.m, p.n, p.k, whole_work) && call.count >= 2 * num_threads());
   if (whole) return multiply_batch(call);
   if (of.packs && call.count == 1 && !is_gemv(p) && p.k > 0) p.packed_b = of.packs->packed(p);
   for (int64_t i = 0; i < call.count; i++) multiply_large(nth(call, i));

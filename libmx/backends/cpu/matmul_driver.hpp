@@ -74,8 +74,8 @@ inline MatrixView part(const MatrixView &x, int64_t row, int64_t column) noexcep
 // Multiplications that one thread does before it looks for cancel: about 1 ms.
 constexpr int64_t chunk_work = int64_t{1} << 24;
 
-// Whole on the calling thread: for products of at most small_work multiplications, which are spread by batch instead.
-// `scratch` is of small_scratch(p) bytes and aligned to 64.
+// Whole on the calling thread: for products of at most small_work multiplications, which are spread by batch instead;
+// half as many where an element of the sums has 8 bytes. `scratch` is of small_scratch(p) bytes and aligned to 64.
 constexpr int64_t small_work = 96 * 96 * 96;
 int64_t small_scratch(const Product &p);
 // `next` is what this thread multiplies after that, or nullptr.

@@ -6,10 +6,10 @@
 // every sense, while it is in the cache.
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <vector>
 
 #include "backends/cpu/matmul_driver.hpp"
+#include "backends/cpu/matmul_slots.hpp"
 #include "runtime/delay.hpp"
 #include "runtime/pool.hpp"
 
@@ -41,42 +41,6 @@ struct Slab {
   char *sums;  // of all of the output, where they have to wait for the next slab; else nullptr
   int64_t cut() const noexcept { return columns ? p.n : p.m; }
   bool last() const noexcept { return k + depth == p.k; }
-};
-
-// Equal pieces of memory for the threads that work on a slab, cut from the same block as the packed operand, because
-// large blocks lie in huge pages. A thread beyond those that were expected gets memory of its own.
-class Pieces {
- public:
-  Pieces(char *memory, int64_t bytes, int count) noexcept
-      : memory_(memory), bytes_(bytes), free_(count < 64 ? (uint64_t{1} << count) - 1 : UINT64_MAX) {}
-
-  class Piece {
-   public:
-    explicit Piece(Pieces &all) : all_(all), index_(all.take()), own_(index_ < 0 ? Scratch(all.bytes_) : Scratch()) {}
-    ~Piece() {
-      if (index_ >= 0) all_.free_.fetch_or(uint64_t{1} << index_, std::memory_order_release);
-    }
-    Piece(const Piece &) = delete;
-    Piece &operator=(const Piece &) = delete;
-    char *get() const noexcept { return index_ < 0 ? own_.get() : all_.memory_ + index_ * all_.bytes_; }
-
-   private:
-    Pieces &all_;
-    int index_;
-    Scratch own_;
-  };
-
- private:
-  int take() noexcept {
-    uint64_t free = free_.load(std::memory_order_relaxed);
-    while (free != 0)
-      if (free_.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire))
-        return std::countr_zero(free);
-    return -1;
-  }
-  char *memory_;
-  int64_t bytes_;
-  std::atomic<uint64_t> free_;
 };
 
 // Lanes of a block of the held operand.
@@ -143,37 +107,52 @@ void pack_blocks(const Product &p, bool b, const Panels &to, int64_t lane, int64
 // packs one for itself.
 class Held {
  public:
-  // `memory` for all blocks; nullptr if all of b is packed already.
-  Held(const Slab &s, char *memory)
-      : slab_(s), memory_(memory), block_(held_block(s)), states_(memory ? ceil_div(s.held, block_) : 0) {}
-  int64_t block_bytes() const noexcept {
-    return block_ * round_up(slab_.depth, slab_.p.kernels->k_unit) * slab_.p.kernels->packed_item;
-  }
+  // `memory` for all blocks, `copies` times: 1, or one for each slot. nullptr if all of b is packed already.
+  Held(const Slab &s, char *memory, int copies)
+      : slab_(s),
+        memory_(memory),
+        block_(held_block(s)),
+        blocks_(ceil_div(s.held, block_)),
+        copies_(copies),
+        states_(memory ? blocks_ * copies : 0) {}
   // `spare` has room for one.
-  Panels block(int64_t index, char *spare) {
+  Panels block(int64_t index, int slot, char *spare) {
     const Product &p = slab_.p;
     if (!memory_) return {p.packed_b, round_up(p.n, p.kernels->nr), 0, 0};
     const int64_t first = slab_.first + index * block_, lanes = std::min(block_, slab_.first + slab_.held - first);
-    Panels panels{memory_ + index * block_bytes(), block_, first, slab_.k};
-    std::atomic<State> &state = states_[static_cast<size_t>(index)];
-    State seen = State::empty;
-    if (state.load(std::memory_order_acquire) == State::packed) return panels;
-    const bool mine = state.compare_exchange_strong(seen, State::claimed, std::memory_order_acquire);
-    if (!mine && seen == State::packed) return panels;
-    if (!mine) panels.data = spare;
+    Panels panels{spare, block_, first, slab_.k};
+    std::atomic<State> *state = nullptr;
+    bool mine = false;
+    if (copies_ == 1 || slot >= 0) {
+      const int64_t at = (copies_ == 1 ? 0 : slot) * blocks_ + index;
+      char *const shared = memory_ + at * block_ * round_up(slab_.depth, p.kernels->k_unit) * p.kernels->packed_item;
+      state = &states_[static_cast<size_t>(at)];
+      State seen = state->load(std::memory_order_acquire);
+      mine = seen == State::empty && state->compare_exchange_strong(seen, State::claimed, std::memory_order_acquire);
+      if (mine || seen == State::packed) panels.data = shared;
+      if (!mine && seen == State::packed) return panels;
+    }
     delay_point();
     pack_blocks(p, !slab_.columns, panels, first, lanes, slab_.k, slab_.depth);
-    if (mine) state.store(State::packed, std::memory_order_release);
+    if (mine) state->store(State::packed, std::memory_order_release);
     return panels;
   }
 
  private:
   enum class State : uint8_t { empty, claimed, packed };
   const Slab &slab_;
-  char *memory_;
-  int64_t block_;
+  char *const memory_;
+  const int64_t block_, blocks_;
+  const int copies_;
   std::vector<std::atomic<State>> states_;
 };
+
+// A copy for each thread costs time for packing, the less the longer the product goes on with it, and room in a shared
+// cache. But then no thread has to fetch blocks from another one's cache, nor take them away when it packs.
+int held_copies(const Slab &s, int64_t bytes, int threads) noexcept {
+  constexpr int64_t least_cut = 64, most_bytes = 8 << 20;
+  return s.cut() >= least_cut * threads && bytes * threads <= most_bytes ? threads : 1;
+}
 
 // The panels of a group's own part, unless all of b is packed already.
 Panels own_panels(const Slab &s, int64_t lane, int64_t size, char *to) {
@@ -208,17 +187,19 @@ void multiply_block(const Slab &s, const Panels &a, const Panels &b, int64_t i, 
 
 // What a thread has for itself.
 struct Own {
+  int slot;
   char *panels, *spare, *sums;
 };
 
-// Groups begin at different blocks, so that threads that begin together do not all need the same one.
-void multiply_group(const Slab &s, Held &held, int64_t group, int64_t lane, int64_t size, const Own &own) {
+// Slots begin at different blocks, so that threads that begin together do not all need the same one.
+void multiply_group(const Slab &s, Held &held, int64_t lane, int64_t size, const Own &own) {
   const Panels mine = own_panels(s, lane, size, own.panels);
   const int64_t step = held_block(s), blocks = ceil_div(s.held, step), threads = std::max(1, num_threads());
+  const int64_t first = std::max(own.slot, 0) % threads * blocks / threads;
   for (int64_t n = 0; n < blocks; n++) {
-    const int64_t index = (n + group % threads * blocks / threads) % blocks, at = s.first + index * step;
+    const int64_t index = (first + n) % blocks, at = s.first + index * step;
     const int64_t lanes = std::min(step, s.first + s.held - at);
-    const Panels block = held.block(index, own.spare);
+    const Panels block = held.block(index, own.slot, own.spare);
     if (s.columns)
       multiply_block(s, block, mine, at, lane, lanes, size, own.sums);
     else
@@ -258,7 +239,7 @@ void multiply_slab(const Slab &s) {
   const MatmulKernels &kernels = *p.kernels;
   const bool raw = reads_in_place(s), is_packed = !s.columns && p.packed_b;
   const int64_t width = group_width(s, raw), depth = round_up(s.depth, kernels.k_unit), step = held_block(s);
-  const int threads = std::clamp(num_threads(), 1, 64);
+  const int threads = std::clamp(num_threads(), 1, Slots::most);
   const auto panel_bytes = [&](int64_t lanes, int64_t k) { return round_up(lanes * k * kernels.packed_item, 64); };
   const int64_t blocks = raw || is_packed ? 0 : ceil_div(s.held, step);
   const int64_t held_bytes = round_up(blocks * step * depth * kernels.packed_item, 64);
@@ -268,20 +249,22 @@ void multiply_slab(const Slab &s) {
   const int64_t spare_bytes = blocks && threads > 1 ? panel_bytes(step, depth) : 0;
   const int64_t sum_bytes =
       in_place(p) || s.sums ? 0 : round_up(width * (raw ? s.held : std::min(s.held, step)) * kernels.item, 64);
-  const Scratch memory(held_bytes + threads * (own_bytes + spare_bytes + sum_bytes));
-  Held held(s, blocks ? memory.get() : nullptr);
-  Pieces pieces(memory.get() + held_bytes, own_bytes + spare_bytes + sum_bytes, threads);
-  const int64_t groups = ceil_div(s.cut(), width);
+  const int copies = held_copies(s, held_bytes, threads);
+  const int64_t slot_bytes = own_bytes + spare_bytes + sum_bytes, groups = ceil_div(s.cut(), width);
+  const Scratch memory(held_bytes * copies + threads * slot_bytes);
+  Held held(s, blocks ? memory.get() : nullptr, copies);
+  Slots slots(memory.get() + held_bytes * copies, slot_bytes, threads, groups);
   parallel_for(groups, choose_grain(groups, group_ns(s, width)), [&](int64_t begin, int64_t end) {
-    const Pieces::Piece piece(pieces);
-    const Own own{piece.get(), piece.get() + own_bytes, piece.get() + own_bytes + spare_bytes};
+    Slots::Slot slot(slots);
+    char *const spare = slot.memory() + own_bytes;
+    const Own own{slot.index(), slot.memory(), spare, spare + spare_bytes};
     for (int64_t i = begin; i < end; i++) {
       check_cancel();
-      const int64_t lane = i * width, size = std::min(width, s.cut() - lane);
+      const int64_t lane = slot.next_group() * width, size = std::min(width, s.cut() - lane);
       if (raw)
         multiply_in_place(s, lane, size, own.panels, own.sums);
       else
-        multiply_group(s, held, i, lane, size, own);
+        multiply_group(s, held, lane, size, own);
     }
   });
 }
