@@ -155,7 +155,8 @@ void multiply_small(const Product &p, char *scratch, const Product *next) {
   if (next)
     ahead = {{piece(next->a, p.m, p.k, p.itemsize),
               piece(next->b, p.k, p.n, p.itemsize),
-              {next->out, next->out + p.m * p.n * p.itemsize}}};
+              {next->out, next->out + p.m * p.n * p.itemsize}},
+             nullptr};
   char *sums = in_place(p) ? p.out : scratch + small_scratch(p) - p.m * p.n * kernels.item;
   for (int64_t k = 0; k < p.k; k += block)
     kernels.small(sums, p.n, part(p.a, 0, k), part(p.b, k, 0), p.m, p.n, std::min(block, p.k - k), k > 0, scratch,

@@ -229,8 +229,11 @@ void multiply_in_place(const Slab &s, int64_t lane, int64_t size, char *scratch,
   char *const whole = in_place(p) ? p.out : s.sums;
   char *const sums = whole ? whole + (i * p.n + j) * kernels.item : buffer;
   const int64_t ld = whole ? p.n : n;
-  for (int64_t k = s.k; k < s.k + s.depth; k += block)
-    kernels.small(sums, ld, part(p.a, i, k), part(p.b, k, j), m, n, std::min(block, p.k - k), k > 0, scratch, nullptr);
+  for (int64_t k = s.k; k < s.k + s.depth; k += block) {
+    const bool goes_down = k + block < s.k + s.depth, goes_right = s.columns && j + n < p.n;
+    const Ahead ahead{{}, goes_down ? part(p.b, k + block, j).data : goes_right ? part(p.b, s.k, j + n).data : nullptr};
+    kernels.small(sums, ld, part(p.a, i, k), part(p.b, k, j), m, n, std::min(block, p.k - k), k > 0, scratch, &ahead);
+  }
   if (s.last()) complete(p, sums, ld, 1, i, j, m, n);
 }
 

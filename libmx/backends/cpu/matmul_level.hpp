@@ -17,11 +17,12 @@ struct MatrixView {
   int64_t row, col;
 };
 
-// Pieces of memory that will be read or written soon: called for a line at a time while there is other work.
+// Memory that will be read or written soon: called for a line at a time while there is other work.
 struct Ahead {
   struct Piece {
     const char *begin, *end;
   } pieces[3];
+  const char *strip;  // where b goes on in the next call, as many rows; or nullptr
 };
 
 // Kernels for one element type. float16 and bfloat16 compute in float32, which "packed" and "sums" then hold.

@@ -66,39 +66,58 @@ inline __attribute__((always_inline)) void accumulate_packed(Vec<T> (&sums)[R][V
   if (p < k) step_packed<Add, T, R, V>(sums, a, b);
 }
 
-// Where `ahead` has got to.
-struct Calls {
-  const char *next = nullptr, *end = nullptr;
-  const mx::cpu::Ahead *ahead;
-  int piece = 0;
-  // The next `lines` lines, or nullptr if there are no more.
-  const char *take(int64_t lines) {
-    while (ahead && next >= end && piece < 3) {
-      next = ahead->pieces[piece].begin;
-      end = ahead->pieces[piece++].end;
-    }
-    const char *const from = next < end ? next : nullptr;
-    next += lines * 64;
-    return from;
-  }
+// Lines of memory, `step` bytes apart.
+struct Lines {
+  const char *next;
+  int64_t step;
 };
 
-// A as it lies; every third row has a pointer, the others are one and two strides away. `next`: lines to call for, or
-// nullptr; then those of B are called for, whose rows may lie far apart.
+// What is called for while tiles are computed: the next strip of B, whose rows are too far apart for the CPU to
+// foresee, then the pieces of `ahead`.
+class Calls {
+ public:
+  explicit Calls(const mx::cpu::Ahead *ahead) : ahead_(ahead) {}
+  void add_strip(const char *strip, int64_t step, int64_t bytes) {
+    strip_ = {strip, step};
+    strip_lines_ = strip ? bytes / 64 : 0;
+  }
+  // The next `lines` lines, or nullptr if there are no more.
+  Lines take(int64_t lines) {
+    if (strip_lines_ > 0) {
+      strip_lines_--;
+      return {std::exchange(strip_.next, strip_.next + 64), strip_.step};
+    }
+    while (ahead_ && next_ >= end_ && piece_ < 3) {
+      next_ = ahead_->pieces[piece_].begin;
+      end_ = ahead_->pieces[piece_++].end;
+    }
+    if (next_ >= end_) return {nullptr, 0};
+    return {std::exchange(next_, next_ + lines * 64), 64};
+  }
+
+ private:
+  const mx::cpu::Ahead *const ahead_;
+  const char *next_ = nullptr, *end_ = nullptr;
+  int piece_ = 0;
+  Lines strip_{};
+  int64_t strip_lines_ = 0;
+};
+
+// A as it lies; every third row has a pointer, the others are one and two strides away. `soon`: lines to call for, or
+// none; then those of B are called for, whose rows may lie far apart.
 template <class T, int R, int V>
 inline __attribute__((always_inline)) void accumulate_rows(Vec<T> (&sums)[R][V], const Rows<T> &a, const T *b,
-                                                           int64_t b_step, int64_t k, const char *next) {
+                                                           int64_t b_step, int64_t k, Lines soon) {
   constexpr int w = width<T>, bases = (R + 2) / 3;
-  const int64_t line = next ? 64 : b_step * static_cast<int64_t>(sizeof(T));
-  if (!next) next = reinterpret_cast<const char *>(b + 12 * b_step);
+  if (!soon.next) soon = {reinterpret_cast<const char *>(b + 12 * b_step), b_step * static_cast<int64_t>(sizeof(T))};
   const T *base[bases];
   for (int i = 0; i < bases; i++) base[i] = a.data + 3 * i * a.row;
   const int64_t row = a.row, row2 = 2 * a.row;
   for (int64_t p = 0; p < k; p++) {
     Vec<T> right[V];
     for (int v = 0; v < V; v++) right[v] = load<T>(b + v * w);
-    __builtin_prefetch(next, 0, 2);
-    next += line;
+    __builtin_prefetch(soon.next, 0, 2);
+    soon.next += soon.step;
     b += b_step;
 #pragma GCC unroll 12
     for (int i = 0; i < R; i++) {
@@ -203,10 +222,10 @@ __attribute__((noinline)) void tile_packed(typename Destination<Out, T>::Type *c
 
 template <class T, int R, int V>
 __attribute__((noinline)) void tile_rows_of(T *c, int64_t ld, const Rows<T> &a, const T *b, int64_t b_step, int64_t n,
-                                            int64_t k, bool add, const char *next) {
+                                            int64_t k, bool add, Lines soon) {
   Vec<T> sums[R][V];
   clear<T, R, V>(sums);
-  accumulate_rows<T, R, V>(sums, a, b, b_step, k, next);
+  accumulate_rows<T, R, V>(sums, a, b, b_step, k, soon);
   put<T, R, V>(c, ld, sums, R, n, add);
 }
 
@@ -318,7 +337,7 @@ void small(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int
   using Sum = typename Element<S>::Sum;
   constexpr int nr = tile_columns<S>;
   Sum *strip = static_cast<Sum *>(scratch), *panels = strip + nr * k;
-  Calls calls{nullptr, nullptr, ahead};
+  Calls calls(ahead);
   const bool in_place = std::is_same_v<S, Sum> && !std::is_same_v<S, mx::Complex64> && aligned_view<S>(a);
   if (!in_place) pack_panels<S, tile_rows>(panels, a.data, a.row, a.col, m, k);
   for (int64_t j = 0; j < n; j += nr) {
@@ -326,6 +345,10 @@ void small(void *sums, int64_t ld, const MatrixView &a, const MatrixView &b, int
     const char *from = b.data + j * b.col;
     const bool whole = columns == nr || 2 * columns == nr;
     const bool direct = in_place && whole && m <= 8 * tile_rows && b.col == sizeof(S) && aligned_view<S>(b);
+    if (!direct && b.col == sizeof(S)) {
+      const char *const next = j + nr < n ? from + nr * b.col : ahead ? ahead->strip : nullptr;
+      calls.add_strip(next, b.row, nr * static_cast<int64_t>(sizeof(S)));
+    }
     if (!direct) pack_panels<S, nr>(strip, from, b.col, b.row, columns, k);
     Sum *c = static_cast<Sum *>(sums) + j;
     if constexpr (std::is_same_v<S, Sum> && !std::is_same_v<S, mx::Complex64>) {
