@@ -9,12 +9,65 @@ namespace {
 template <class T>
 constexpr int lanes = 64 / static_cast<int>(sizeof(T));
 
-// Adds the halves of the partial sums on to each other until one is left; `stride` elements between partial sums.
+// Adds the halves of the partial sums on to each other until one is left.
 template <class T>
 inline T add_pairwise(T *sums) {
   for (int half = lanes<T> / 2; half > 0; half /= 2)
     for (int i = 0; i < half; i++) sums[i] += sums[i + half];
   return sums[0];
+}
+
+// The halves of a vector of 2 * sizeof...(I) elements.
+template <class V, int... I>
+inline auto add_halves(V v, std::integer_sequence<int, I...>) {
+  constexpr int half = sizeof...(I);
+  if constexpr (half == 1)
+    return v[0] + v[1];
+  else
+    return add_halves(__builtin_shufflevector(v, v, I...) + __builtin_shufflevector(v, v, (half + I)...),
+                      std::make_integer_sequence<int, half / 2>());
+}
+
+// The same of partial sums in registers.
+template <class T>
+inline T add_pairwise(Vec<T> (&sums)[line_vectors]) {
+  for (int half = line_vectors / 2; half > 0; half /= 2)
+    for (int l = 0; l < half; l++) sums[l] += sums[l + half];
+  return add_halves(sums[0], std::make_integer_sequence<int, width<T> / 2>());
+}
+
+#if defined(__AVX512F__)
+// The first n elements, the others 0.
+template <class S, class T = typename Element<S>::Sum>
+inline Vec<T> widen_some(const char *p, int64_t n) {
+  if constexpr (std::is_same_v<S, T>) {
+    return load_some<T>(p, n);
+  } else {
+    char some[32];
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(some),
+                        _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1), p));
+    return Element<S>::widen_vector(some);
+  }
+}
+#endif
+
+// Adds the products of what is left of a row, n < lanes elements, to as many partial sums.
+template <class S, class T = typename Element<S>::Sum>
+inline void add_rest(Vec<T> (&sums)[line_vectors], const char *a, const T *x, int64_t n) {
+#if defined(__AVX512F__)
+  const Vec<T> as = widen_some<S>(a, n);
+  const auto mask = static_cast<__mmask16>((1u << n) - 1);
+  if constexpr (sizeof(T) == 4)
+    sums[0] = _mm512_mask3_fmadd_ps(load_some<T>(x, n), as, sums[0], mask);
+  else
+    sums[0] = _mm512_mask3_fmadd_pd(load_some<T>(x, n), as, sums[0], static_cast<__mmask8>(mask));
+#else
+  T partial[lanes<T>];
+  for (int l = 0; l < line_vectors; l++) store<T>(partial + l * width<T>, sums[l]);
+  for (int64_t q = 0; q < n; q++)
+    partial[q] = fma(x[q], T{Element<S>::widen(a + q * static_cast<int>(sizeof(S)))}, partial[q]);
+  for (int l = 0; l < line_vectors; l++) sums[l] = load<T>(partial + l * width<T>);
+#endif
 }
 
 // R rows whose elements lie side by side.
@@ -31,12 +84,10 @@ void gemv_rows(T *y, const char *a, int64_t row, const T *x, int64_t k, bool add
       for (int r = 0; r < R; r++)
         sums[r][l] = fma(xs, Element<S>::widen_vector(a + r * row + (p + l * w) * item), sums[r][l]);
     }
+#pragma GCC unroll 8
   for (int r = 0; r < R; r++) {
-    T partial[lanes<T>];
-    for (int l = 0; l < line_vectors; l++) store<T>(partial + l * w, sums[r][l]);
-    for (int64_t q = p; q < k; q++)
-      partial[q - p] = fma(x[q], T{Element<S>::widen(a + r * row + q * item)}, partial[q - p]);
-    const T sum = add_pairwise(partial);
+    if (p < k) add_rest<S>(sums[r], a + r * row + p * item, x + p, k - p);
+    const T sum = add_pairwise<T>(sums[r]);
     y[r] = add ? y[r] + sum : sum;
   }
 }
@@ -63,6 +114,14 @@ void add_columns(T *partial, const char *a, int64_t next, const T *x, int rows, 
     }
     store<T>(partial + r, sum);
   }
+#if defined(__AVX512F__)
+  if (r < rows) {
+    Vec<T> sum = is_first ? Vec<T>{} : load_some<T>(partial + r, rows - r);
+    for (int n = 0; n < N; n++) sum = fma(xs[n], widen_some<S>(a + n * next + r * item, rows - r), sum);
+    store_some<T>(partial + r, sum, rows - r);
+    return;
+  }
+#endif
   for (; r < rows; r++) {
     T sum = is_first ? T{} : partial[r];
     for (int n = 0; n < N; n++) sum = fma(x[n * lanes<T>], T{Element<S>::widen(a + n * next + r * item)}, sum);
