@@ -49,13 +49,20 @@ int64_t held_block(const Slab &s) noexcept {
   return round_up(ceil_div(s.held, ceil_div(s.held, most)), lanes);
 }
 
-// Lanes of a group.
-int64_t group_width(const Slab &s, bool raw) noexcept {
-  const MatmulKernels &kernels = *s.p.kernels;
-  const int64_t lanes = s.columns ? kernels.nr : kernels.mr, groups = 4 * std::max(1, num_threads());
-  const int64_t widest = raw ? 64 : std::min(own_lanes, own_most / (s.depth * kernels.packed_item));
-  return round_up(std::clamp<int64_t>(ceil_div(s.cut(), groups), 1, std::max(widest, lanes)), lanes);
-}
+// The lanes that are cut, in groups of whole panels which differ by one panel at most: as many for each thread, so that
+// threads of the same speed end at the same time.
+struct Groups {
+  int64_t unit, units, count;
+  Groups(const Slab &s, bool raw) noexcept : unit(s.columns ? s.p.kernels->nr : s.p.kernels->mr) {
+    units = ceil_div(s.cut(), unit);
+    const int64_t threads = std::max(1, num_threads());
+    const int64_t widest = raw ? 64 : std::min(own_lanes, own_most / (s.depth * s.p.kernels->packed_item));
+    const int64_t least = ceil_div(units, std::max<int64_t>(1, widest / unit));
+    count = std::min(units, round_up(std::max(4 * threads, least), threads));
+  }
+  int64_t width() const noexcept { return ceil_div(units, count) * unit; }  // of the widest
+  int64_t begin(int64_t group) const noexcept { return group * units / count * unit; }
+};
 
 // About how long a group takes.
 double group_ns(const Slab &s, int64_t width) noexcept {
@@ -241,7 +248,8 @@ void multiply_slab(const Slab &s) {
   const Product &p = s.p;
   const MatmulKernels &kernels = *p.kernels;
   const bool raw = reads_in_place(s), is_packed = !s.columns && p.packed_b;
-  const int64_t width = group_width(s, raw), depth = round_up(s.depth, kernels.k_unit), step = held_block(s);
+  const Groups groups(s, raw);
+  const int64_t width = groups.width(), depth = round_up(s.depth, kernels.k_unit), step = held_block(s);
   const int threads = std::clamp(num_threads(), 1, Slots::most);
   const auto panel_bytes = [&](int64_t lanes, int64_t k) { return round_up(lanes * k * kernels.packed_item, 64); };
   const int64_t blocks = raw || is_packed ? 0 : ceil_div(s.held, step);
@@ -253,17 +261,18 @@ void multiply_slab(const Slab &s) {
   const int64_t sum_bytes =
       in_place(p) || s.sums ? 0 : round_up(width * (raw ? s.held : std::min(s.held, step)) * kernels.item, 64);
   const int copies = held_copies(s, held_bytes, threads);
-  const int64_t slot_bytes = own_bytes + spare_bytes + sum_bytes, groups = ceil_div(s.cut(), width);
+  const int64_t slot_bytes = own_bytes + spare_bytes + sum_bytes;
   const Scratch memory(held_bytes * copies + threads * slot_bytes);
   Held held(s, blocks ? memory.get() : nullptr, copies);
-  Slots slots(memory.get() + held_bytes * copies, slot_bytes, threads, groups);
-  parallel_for(groups, choose_grain(groups, group_ns(s, width)), [&](int64_t begin, int64_t end) {
+  Slots slots(memory.get() + held_bytes * copies, slot_bytes, threads, groups.count);
+  parallel_for(groups.count, choose_grain(groups.count, group_ns(s, width)), [&](int64_t begin, int64_t end) {
     Slots::Slot slot(slots);
     char *const spare = slot.memory() + own_bytes;
     const Own own{slot.index(), slot.memory(), spare, spare + spare_bytes};
     for (int64_t i = begin; i < end; i++) {
       check_cancel();
-      const int64_t lane = slot.next_group() * width, size = std::min(width, s.cut() - lane);
+      const int64_t group = slot.next_group(), lane = groups.begin(group);
+      const int64_t size = std::min(groups.begin(group + 1), s.cut()) - lane;
       if (raw)
         multiply_in_place(s, lane, size, own.panels, own.sums);
       else
