@@ -126,24 +126,35 @@ void pack(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int
   }
 }
 
+// The real parts and the imaginary parts of two vectors of complex numbers.
+template <int... I>
+inline std::pair<Vec<float>, Vec<float>> parts_of(const void *complex, std::integer_sequence<int, I...>) {
+  const Vec<float> a = load<float>(complex), b = load<float>(static_cast<const float *>(complex) + sizeof...(I));
+  return {__builtin_shufflevector(a, b, (2 * I)...), __builtin_shufflevector(a, b, (2 * I + 1)...)};
+}
+
 // Complex panels hold, for every p, the real parts of all lanes and then the imaginary parts. A complex number moves
-// as one of 64 bits at first.
+// as one of 64 bits at first. A vector may spill over the end of a row, where the next row is written later.
 template <int Size>
 void pack_complex(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int64_t k) {
   constexpr int64_t at_once = 32;
-  double rows[at_once * Size];
-  float parts[2 * at_once * Size];
+  constexpr int w = width<float>, groups = (Size + w - 1) / w;
+  double rows[at_once * Size + 2 * w] = {};
   float *out = static_cast<float *>(to);
   for (int64_t i = 0; i < n; i += Size)
     for (int64_t p = 0; p < k; p += at_once) {
       const int64_t lanes = n - i < Size ? n - i : Size, depth = k - p < at_once ? k - p : at_once;
       pack<double, Size>(rows, from + i * lane + p * step, lane, step, lanes, depth);
-      memcpy(parts, rows, static_cast<size_t>(depth) * Size * sizeof(double));
-      for (int64_t q = 0; q < depth; q++, out += 2 * Size)
-        for (int l = 0; l < Size; l++) {
-          out[l] = parts[2 * (q * Size + l)];
-          out[Size + l] = parts[2 * (q * Size + l) + 1];
-        }
+      for (int64_t q = 0; q < depth; q++, out += 2 * Size) {
+        const double *row = rows + q * Size;
+        float spilt[2 * Size + w];
+        float *const both = Size % w == 0 || q + 1 < depth ? out : spilt;
+        std::pair<Vec<float>, Vec<float>> parts[groups];
+        for (int g = 0; g < groups; g++) parts[g] = parts_of(row + g * w, std::make_integer_sequence<int, w>());
+        for (int g = 0; g < groups; g++) store<float>(both + g * w, parts[g].first);
+        for (int g = 0; g < groups; g++) store<float>(both + Size + g * w, parts[g].second);
+        if (both != out) memcpy(out, spilt, 2 * Size * sizeof *out);
+      }
     }
 }
 
