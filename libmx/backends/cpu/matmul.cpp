@@ -68,7 +68,7 @@ bool is_at_most(int64_t m, int64_t n, int64_t k, int64_t work) {
 const MatmulKernels *bfloat16_kernels(const MatmulLevel &level, int64_t rows, int64_t n, int64_t k) {
   const bool fills_tiles = rows >= 16 && n >= 16 && k >= 32 && !is_at_most(rows, n, k, small_work);
   if (fills_tiles && level.bfloat16_amx.multiply && has_amx()) return &level.bfloat16_amx;
-  if (rows >= 2 && n >= 16 && k >= 16 && level.bfloat16_dot.multiply && has_dot()) return &level.bfloat16_dot;
+  if (rows >= 2 && n >= 2 && k >= 2 && level.bfloat16_dot.multiply && has_dot()) return &level.bfloat16_dot;
   return &level.bfloat16;
 }
 

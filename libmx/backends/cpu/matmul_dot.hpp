@@ -14,8 +14,8 @@ namespace {
 
 // The level does not have the instruction, its assembler does; see has_dot.
 struct AddDot {
-  template <class T>
-  static inline __attribute__((always_inline)) void to(Vec<T> &sum, Vec<T> a, Vec<T> b) {
+  template <class T, class X>
+  static inline __attribute__((always_inline)) void to(X &sum, X a, X b) {
     static_assert(sizeof(T) == 4);
     asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
   }

@@ -32,38 +32,44 @@ inline void forget(T *&p) {
 
 // What a step adds to a sum: one product; matmul_dot.hpp has another.
 struct AddProduct {
-  template <class T>
-  static inline __attribute__((always_inline)) void to(Vec<T> &sum, Vec<T> a, Vec<T> b) {
+  template <class T, class X>
+  static inline __attribute__((always_inline)) void to(X &sum, X a, X b) {
     add_product<T>(sum, a, b);
   }
 };
 
-// One step of k: R elements of A times V vectors of B.
-template <class Add, class T, int R, int V>
-inline __attribute__((always_inline)) void step_packed(Vec<T> (&sums)[R][V], const T *a, const T *b) {
-  Vec<T> right[V];
+// V vectors of B.
+template <class T, class X, int V>
+inline __attribute__((always_inline)) void load_row(X (&right)[V], const T *b) {
 #pragma GCC unroll 4
-  for (int v = 0; v < V; v++) right[v] = load<T>(b + v * width<T>);
+  for (int v = 0; v < V; v++) memcpy(&right[v], b + v * static_cast<int>(sizeof(X) / sizeof(T)), sizeof(X));
+}
+
+// One step of k: R elements of A times V vectors of B.
+template <class Add, class T, class X, int R, int V>
+inline __attribute__((always_inline)) void step_packed(X (&sums)[R][V], const T *a, const T *b) {
+  X right[V];
+  load_row<T>(right, b);
 #pragma GCC unroll 12
   for (int i = 0; i < R; i++) {
-    const Vec<T> x = splat(a[i]);
+    const X x = splat_to<X>(a[i]);
 #pragma GCC unroll 4
     for (int v = 0; v < V; v++) Add::template to<T>(sums[i][v], x, right[v]);
   }
 }
 
 // Both operands packed.
-template <class Add, class T, int R, int V>
-inline __attribute__((always_inline)) void accumulate_packed(Vec<T> (&sums)[R][V], const T *a, const T *b, int64_t k) {
+template <class Add, class T, class X, int R, int V>
+inline __attribute__((always_inline)) void accumulate_packed(X (&sums)[R][V], const T *a, const T *b, int64_t k) {
   constexpr int b_step = 2 * width<T>;
   int64_t p = 0;
   for (; p + 2 <= k; p += 2, a += 2 * tile_rows, b += 2 * b_step) {
-    step_packed<Add, T, R, V>(sums, a, b);
-    step_packed<Add, T, R, V>(sums, a + tile_rows, b + b_step);
+    step_packed<Add, T>(sums, a, b);
+    step_packed<Add, T>(sums, a + tile_rows, b + b_step);
     forget(a);
     forget(b);
   }
-  if (p < k) step_packed<Add, T, R, V>(sums, a, b);
+  if (p < k) step_packed<Add, T>(sums, a, b);
 }
 
 // Lines of memory, `step` bytes apart.
@@ -105,24 +111,24 @@ class Calls {
 
 // A as it lies; every third row has a pointer, the others are one and two strides away. `soon`: lines to call for, or
 // none; then those of B are called for, whose rows may lie far apart.
-template <class T, int R, int V>
-inline __attribute__((always_inline)) void accumulate_rows(Vec<T> (&sums)[R][V], const Rows<T> &a, const T *b,
+template <class T, class X, int R, int V>
+inline __attribute__((always_inline)) void accumulate_rows(X (&sums)[R][V], const Rows<T> &a, const T *b,
                                                            int64_t b_step, int64_t k, Lines soon) {
-  constexpr int w = width<T>, bases = (R + 2) / 3;
+  constexpr int bases = (R + 2) / 3;
   if (!soon.next) soon = {reinterpret_cast<const char *>(b + 12 * b_step), b_step * static_cast<int64_t>(sizeof(T))};
   const T *base[bases];
   for (int i = 0; i < bases; i++) base[i] = a.data + 3 * i * a.row;
   const int64_t row = a.row, row2 = 2 * a.row;
   for (int64_t p = 0; p < k; p++) {
-    Vec<T> right[V];
-    for (int v = 0; v < V; v++) right[v] = load<T>(b + v * w);
+    X right[V];
+    load_row<T>(right, b);
     __builtin_prefetch(soon.next, 0, 2);
     soon.next += soon.step;
     b += b_step;
 #pragma GCC unroll 12
     for (int i = 0; i < R; i++) {
       const T *q = i % 3 == 0 ? base[i / 3] : base[i / 3] + (i % 3 == 1 ? row : row2);
-      const Vec<T> x = splat(*q);
+      const X x = splat_to<X>(*q);
       for (int v = 0; v < V; v++) add_product<T>(sums[i][v], x, right[v]);
     }
 #pragma GCC unroll 4
@@ -194,11 +200,44 @@ struct Destination<Sums, T> {
   using Type = T;
 };
 
-template <class T, int R, int V>
-inline __attribute__((always_inline)) void clear(Vec<T> (&sums)[R][V]) {
+template <class X, int R, int V>
+inline __attribute__((always_inline)) void clear(X (&sums)[R][V]) {
 #pragma GCC unroll 12
   for (int i = 0; i < R; i++)
-    for (int v = 0; v < V; v++) sums[i][v] = Vec<T>{};
+    for (int v = 0; v < V; v++) sums[i][v] = X{};
+}
+
+#if defined(__AVX512F__)
+// Two halves, or one and nothing, as a vector.
+template <class T, class X, int V, int... I>
+inline __attribute__((always_inline)) Vec<T> join(const X (&halves)[V], std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(halves[0], V == 2 ? halves[V - 1] : X{}, I...);
+}
+#endif
+
+// The sums that `add` adds up for n columns. A single vector for each row leaves the time to the loads; then halves do.
+template <class T, int R, int V, class F>
+inline __attribute__((always_inline)) void add_up(Vec<T> (&sums)[R][V], [[maybe_unused]] int64_t n, const F &add) {
+#if defined(__AVX512F__)
+  if constexpr (V == 1) {
+    using Half = typename HalfOf<T>::type;
+    constexpr auto lanes = std::make_integer_sequence<int, width<T>>();
+    const auto run = [&]<int H>(std::integral_constant<int, H>) __attribute__((always_inline)) {
+      Half halves[R][H];
+      clear(halves);
+      add(halves);
+#pragma GCC unroll 12
+      for (int i = 0; i < R; i++) sums[i][0] = join<T>(halves[i], lanes);
+    };
+    if (n > width<T> / 2)
+      run(std::integral_constant<int, 2>());
+    else
+      run(std::integral_constant<int, 1>());
+    return;
+  }
+#endif
+  clear(sums);
+  add(sums);
 }
 
 template <class Add, class Out, class T, int R, int V>
@@ -212,8 +251,7 @@ __attribute__((noinline)) void tile_packed(typename Destination<Out, T>::Type *c
     __builtin_prefetch(row, 1);
     __builtin_prefetch(row + V * width<T> - 1, 1);
   }
-  clear<T, R, V>(sums);
-  accumulate_packed<Add, T, R, V>(sums, a, b, k);
+  add_up<T>(sums, n, [&](auto &to) __attribute__((always_inline)) { accumulate_packed<Add, T>(to, a, b, k); });
   if constexpr (std::is_same_v<Out, Sums>)
     put<T, R, V>(c, ld, sums, m, n, add);
   else
@@ -224,8 +262,7 @@ template <class T, int R, int V>
 __attribute__((noinline)) void tile_rows_of(T *c, int64_t ld, const Rows<T> &a, const T *b, int64_t b_step, int64_t n,
                                             int64_t k, bool add, Lines soon) {
   Vec<T> sums[R][V];
-  clear<T, R, V>(sums);
-  accumulate_rows<T, R, V>(sums, a, b, b_step, k, soon);
+  add_up<T>(sums, n, [&](auto &to) __attribute__((always_inline)) { accumulate_rows<T>(to, a, b, b_step, k, soon); });
   put<T, R, V>(c, ld, sums, R, n, add);
 }
 

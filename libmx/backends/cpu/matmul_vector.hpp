@@ -35,6 +35,14 @@ using Vec = typename VectorOf<T>::type;
 template <class T>
 constexpr int width = vector_bytes / static_cast<int>(sizeof(T));
 
+#if defined(__AVX512F__)
+// Half as wide: the CPU may load, and so broadcast, twice as many of these in the same time.
+template <class T>
+struct HalfOf {
+  typedef T type __attribute__((vector_size(vector_bytes / 2)));
+};
+#endif
+
 // Vectors in a cache line: rows that lie a power of two apart share a cache set, so a line is used up when it is there.
 constexpr int line_vectors = 64 / vector_bytes;
 
@@ -104,10 +112,27 @@ inline Vec<double> fma(Vec<double> a, Vec<double> b, Vec<double> c) { return a *
 inline Vec<float> fnma(Vec<float> a, Vec<float> b, Vec<float> c) { return c - a * b; }
 #endif
 
+// x in all elements of a vector.
+template <class V, class T>
+inline V splat_to(T x) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) < vector_bytes) {
+    if constexpr (sizeof(T) == 4)
+      return _mm256_set1_ps(x);
+    else
+      return _mm256_set1_pd(x);
+  } else {
+    return splat(x);
+  }
+#else
+  return splat(x);
+#endif
+}
+
 // sum += a * b, as fma, but always in the register that `sum` is in: left to itself GCC rotates a large tile through
 // other registers, and moving them costs a tenth of the speed.
-template <class T>
-inline void add_product(Vec<T> &sum, Vec<T> a, Vec<T> b) {
+template <class T, class V>
+inline void add_product(V &sum, V a, V b) {
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 4)
     asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
