@@ -157,7 +157,7 @@ class Held {
 // A copy for each thread costs time for packing, the less the longer the product goes on with it, and room in a shared
 // cache. But then no thread has to fetch blocks from another one's cache, nor take them away when it packs.
 int held_copies(const Slab &s, int64_t bytes, int threads) noexcept {
-  constexpr int64_t least_cut = 64, most_bytes = 8 << 20;
+  constexpr int64_t least_cut = 64, most_bytes = 24 << 20;
   return s.cut() >= least_cut * threads && bytes * threads <= most_bytes ? threads : 1;
 }
 
