@@ -107,7 +107,7 @@ void add_columns(T *partial, const char *a, int64_t next, const T *x, int rows, 
   int r = 0;
   for (; r + w <= rows; r += w) {
     Vec<T> sum = is_first ? Vec<T>{} : load<T>(partial + r);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int n = 0; n < N; n++) {
       if (soon) __builtin_prefetch(soon + n * next + r * item, 0, 2);
       sum = fma(xs[n], Element<S>::widen_vector(a + n * next + r * item), sum);
@@ -152,26 +152,29 @@ void add_stretch_pairwise(T *y, const T (*sums)[stretch<T>], int rows, bool add)
 // Columns lie side by side.
 template <class S, class T = typename Element<S>::Sum>
 void gemv_columns(T *y, const char *a, int64_t col, const T *x, int64_t m, int64_t k, bool add) {
-  constexpr int n_lanes = lanes<T>, deep = 4;
-  constexpr int64_t block = deep * n_lanes;
-  const int64_t next = n_lanes * col;
-  constexpr int64_t far_bytes = 12 << 20;  // not in a cache
+  constexpr int64_t n_lanes = lanes<T>, far_bytes = 12 << 20;  // not in a cache
   const bool is_far = (col < 0 ? -col : col) * k > far_bytes;
-  T sums[n_lanes][stretch<T>];
+  T sums[lanes<T>][stretch<T>];
   for (int64_t i = 0; i < m; i += stretch<T>, a += stretch<T> * static_cast<int>(sizeof(S))) {
     const int rows = static_cast<int>(m - i < stretch<T> ? m - i : stretch<T>);
     int64_t p = 0;
-    for (; p + block <= k; p += block)
-      for (int l = 0; l < n_lanes; l++) {
-        const int64_t after = l + 1 < n_lanes ? p + l + 1 : p + block;
-        const auto run = p == 0 ? add_columns<S, deep, true, T> : add_columns<S, deep, false, T>;
-        run(sums[l], a + (p + l) * col, next, x + p + l, rows,
-            is_far && after + block <= k + n_lanes ? a + after * col : nullptr);
-      }
+    const auto run = [&]<int N>(std::integral_constant<int, N>) {
+      constexpr int64_t block = N * n_lanes;
+      for (; p + block <= k; p += block)
+        for (int64_t l = 0; l < n_lanes; l++) {
+          const int64_t after = l + 1 < n_lanes ? p + l + 1 : p + block;
+          const char *const soon = is_far && after + block <= k + n_lanes ? a + after * col : nullptr;
+          const auto add_to = p == 0 ? add_columns<S, N, true, T> : add_columns<S, N, false, T>;
+          add_to(sums[l], a + (p + l) * col, n_lanes * col, x + p + l, rows, soon);
+        }
+    };
+    run(std::integral_constant<int, 8>());
+    run(std::integral_constant<int, 4>());
+    run(std::integral_constant<int, 2>());
     if (p == 0)
       for (auto &lane : sums)
         for (int r = 0; r < rows; r++) lane[r] = 0;
-    for (; p < k; p++) add_columns<S, 1, false>(sums[p % n_lanes], a + p * col, next, x + p, rows, nullptr);
+    for (; p < k; p++) add_columns<S, 1, false>(sums[p % n_lanes], a + p * col, 0, x + p, rows, nullptr);
     add_stretch_pairwise<T>(y + i, sums, rows, add);
   }
 }
