@@ -12,6 +12,7 @@ import atexit
 import gc
 import itertools
 import os
+import sys
 from collections.abc import Callable
 
 from ._ffi import check, fast, ffi, lib
@@ -85,7 +86,10 @@ def _on_gc(phase: str, info: dict[str, int]) -> None:
 def _at_exit() -> None:
     if _on_gc in gc.callbacks:
         gc.callbacks.remove(_on_gc)
-    lib.mx_client_close(_client, _exit_policy, _exit_ms)  # a failure here could only be printed
+    # A failure here could only be printed. A subinterpreter that outlives the main one ends while Python finalizes: a
+    # call that gave up the GIL then would not come back, and end the main thread. The C library's own hook closes.
+    if not sys.is_finalizing():
+        lib.mx_client_close(_client, _exit_policy, _exit_ms)
     drain()
     for keep in _tokens.values():  # a kernel that did not stop in time may still read it: better leaked than freed
         _leak(keep)
