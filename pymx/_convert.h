@@ -20,34 +20,34 @@
 
 /* ---- errors */
 
-enum { N_STATUS = 64 };
-static PyObject *error_types[N_STATUS];
+/* Kept in the dict of each interpreter: {status: exception class}. */
+static const char errors_key[] = "pymx._errors";
+
+/* The class for a status, RuntimeError for one of the rest. Borrowed. No exception may be set. */
+static PyObject *error_type(mx_status status) {
+  PyObject *all = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  PyObject *types = all ? PyDict_GetItemString(all, errors_key) : NULL;
+  PyObject *number = types ? PyLong_FromLong(status) : NULL;
+  PyObject *type = number ? PyDict_GetItemWithError(types, number) : NULL;
+  Py_XDECREF(number);
+  PyErr_Clear();
+  return type ? type : PyExc_RuntimeError;
+}
 
 static PyObject *raise_status(mx_status status) {
-  const unsigned i = (unsigned)status;
   const char *text = mx_error_message();
   PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-  if (message) PyErr_SetObject(i < N_STATUS && error_types[i] ? error_types[i] : PyExc_RuntimeError, message);
+  if (message) PyErr_SetObject(error_type(status), message);
   Py_XDECREF(message);
   return NULL;
 }
 
-/* set_errors({status: exception class}): what raise_status raises; RuntimeError for the rest. */
+/* set_errors({status: exception class}): what raise_status raises in this interpreter; RuntimeError for the rest. */
 static PyObject *py_set_errors(PyObject *module, PyObject *dict) {
-  PyObject *key, *type;
-  Py_ssize_t at = 0;
   (void)module;
-  if (!PyDict_Check(dict)) return PyErr_SetString(PyExc_TypeError, "set_errors needs a dict"), NULL;
-  while (PyDict_Next(dict, &at, &key, &type)) {
-    const long status = PyLong_AsLong(key);
-    if (status == -1 && PyErr_Occurred()) return NULL;
-    if (status <= 0 || status >= N_STATUS || !PyExceptionClass_Check(type))
-      return PyErr_SetString(PyExc_ValueError, "set_errors needs {status: exception class}"), NULL;
-    PyObject *before = error_types[status];
-    error_types[status] = Py_NewRef(type);
-    Py_XDECREF(before);
-  }
-  return Py_NewRef(Py_None);
+  PyObject *all = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (!all || !PyDict_Check(dict)) return PyErr_SetString(PyExc_TypeError, "set_errors needs a dict"), NULL;
+  return PyDict_SetItemString(all, errors_key, dict) ? NULL : Py_NewRef(Py_None);
 }
 
 /* check(status): raises unless it is MX_OK; for functions called through cffi. */

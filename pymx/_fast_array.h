@@ -9,13 +9,15 @@ typedef struct {
 /* What belongs to an interpreter, in the list that its builtins get. */
 enum { HELD_ARRAY_CLASS, HELD_LONG_EVAL, HELD_DRAIN, N_HELD };
 
-/* One for the process: interpreters share it, each derives its own class array from it. */
+/* One for all interpreters that live at a time: each derives its own class array from it. When the main one has ended
+ * so have all, and what they made may refer to freed memory: whoever comes next makes a new one. */
 static PyTypeObject *array_base = NULL;
+static bool base_is_old = false;
 
-/* The class array of the first interpreter, what nearly every array is, told by one comparison; and its dtypes. Never
- * freed. */
+/* The class array of one interpreter, what nearly every array is, told by one comparison; and its dtypes. */
 static PyTypeObject *array_usual = NULL;
 static PyObject *dtypes_usual = NULL;
+static int64_t usual_interpreter = -1;
 
 static inline int is_array(PyObject *o) { return Py_TYPE(o) == array_usual || PyObject_TypeCheck(o, array_base); }
 
@@ -121,9 +123,9 @@ static int operand(PyObject *self, PyObject *other, const char *what, mx_array *
   if (is_array(other)) return *out = handle_of(other), 1;
   const int found = scalar_of(other, &scalar);
   if (found < 0) {
-    if (PyErr_ExceptionMatches(PyExc_OverflowError) && error_types[MX_ERROR_OVERFLOW]) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
       PyErr_Clear();
-      PyErr_Format(error_types[MX_ERROR_OVERFLOW], "the operand of %s does not fit in 64 bits", what);
+      PyErr_Format(error_type(MX_ERROR_OVERFLOW), "the operand of %s does not fit in 64 bits", what);
     }
     return 0;
   }
@@ -422,6 +424,10 @@ static PyObject *make_array_base(void) {
 #undef SLOTS
   static PyType_Spec spec = {"pymx.BufferBase", sizeof(ArrayObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                              slots};
-  if (!array_base) array_base = (PyTypeObject *)PyType_FromSpec(&spec);
+  if (!array_base || base_is_old) {
+    array_base = (PyTypeObject *)PyType_FromSpec(&spec);
+    if (array_base) PyObject_GC_UnTrack(array_base); /* it outlives the interpreter that tracks it */
+    base_is_old = false;
+  }
   return Py_XNewRef((PyObject *)array_base);
 }

@@ -159,9 +159,28 @@ static PyObject *py_set_array_class(PyObject *module, PyObject *cls) {
     dtypes_usual = PyObject_GetAttrString(cls, "_dtypes");
     if (!dtypes_usual) return NULL;
     array_usual = (PyTypeObject *)Py_NewRef(cls);
+    usual_interpreter = PyInterpreterState_GetID(PyInterpreterState_Get());
   }
   return hold(module, HELD_ARRAY_CLASS, cls);
 }
+
+/* interpreter_ends(): what is left of it finds its classes no more by the short way. */
+static PyObject *py_interpreter_ends(PyObject *module, PyObject *unused) {
+  const int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
+  if (array_usual && usual_interpreter == id) {
+    Py_CLEAR(array_usual);
+    Py_CLEAR(dtypes_usual);
+  }
+  if (id == 0) base_is_old = true;
+  return Py_NewRef(Py_None);
+}
+
+/* leak(x): gives an object a reference that nothing ever gives back. */
+static PyObject *py_leak(PyObject *module, PyObject *x) {
+  Py_INCREF(x);
+  return Py_NewRef(Py_None);
+}
+
 static PyObject *py_set_long_eval(PyObject *module, PyObject *function) {
   return hold(module, HELD_LONG_EVAL, function);
 }

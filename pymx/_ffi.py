@@ -24,6 +24,10 @@ NO_AXIS = 2147483647  # MX_NO_AXIS: flattened
 def _load_fast() -> Any:
     """The second module in the file of _mx."""
     spec: Any = _mx.__spec__
+    if spec is None:  # Python 3.13 forgets it where an interpreter that is gone has imported _mx before
+        from importlib.util import spec_from_file_location
+
+        spec = spec_from_file_location(_mx.__name__, _mx.__file__)
     loader = type(spec.loader)(f"{__package__}._fast", _mx.__file__)
     module = loader.create_module(type(spec)(loader.name, loader, origin=_mx.__file__))
     loader.exec_module(module)

@@ -92,15 +92,10 @@ def _at_exit() -> None:
         lib.mx_client_close(_client, _exit_policy, _exit_ms)
     drain()
     for keep in _tokens.values():  # a kernel that did not stop in time may still read it: better leaked than freed
-        _leak(keep)
+        fast.leak(keep)
     _tokens.clear()
-
-
-def _leak(x: object) -> None:
-    """Gives an object a reference that nothing ever gives back."""
-    import ctypes
-
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
+    fast.client_free(_client)
+    fast.interpreter_ends()
 
 
 def _in_child() -> None:

@@ -18,6 +18,8 @@ BY_HAND = {
         "set_array_class",
         "set_drain",
         "set_long_eval",
+        "interpreter_ends",
+        "leak",
         "eval",
         "tolist",
     ),
