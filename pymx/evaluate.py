@@ -3,6 +3,8 @@ the work itself goes on and can be waited for again."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 
 from . import lifecycle
@@ -18,10 +20,17 @@ __all__ = ["async_eval", "eval"]
 SLICE_MS = 50
 
 
-def wait(x: BufferBase) -> None:
-    """Waits until an array has its value; starts the work if need be."""
-    while (status := lib.mx_wait(x._h, SLICE_MS)) == TIMEOUT:
-        pass
+def wait(x: BufferBase, deadline: float | None = None) -> None:
+    """Waits until an array has its value; starts the work if need be. TimeoutError past a time of time.monotonic."""
+    pause = SLICE_MS
+    while True:
+        if deadline is not None:
+            pause = max(0, min(SLICE_MS, math.ceil(1000 * (deadline - time.monotonic()))))
+        status = lib.mx_wait(x._h, pause)
+        if status != TIMEOUT:
+            break
+        if pause < SLICE_MS and deadline is not None and time.monotonic() >= deadline:
+            raise TimeoutError("eval: the work was not done in time; it goes on")
     if status != MX_OK:
         check(status)
 
@@ -30,14 +39,17 @@ def _arrays(trees: tuple[Any, ...]) -> list[BufferBase]:
     return [leaf for leaf in leaves(trees) if isinstance(leaf, BufferBase)]
 
 
-def _eval_long(*args: Any) -> None:
-    """What eval does with trees and with longer work."""
+def _eval_long(*args: Any, timeout: float | None = None) -> None:
+    """What eval does with trees, with longer work and with a deadline."""
+    if timeout is not None and not timeout >= 0:
+        raise ValueError(f"eval: timeout must be at least 0 seconds, not {timeout}")
+    deadline = None if timeout is None else time.monotonic() + timeout
     arrays = _arrays(args)
     if not arrays:
         return
     check(lib.mx_async_eval([x._h for x in arrays], len(arrays)))
     for x in arrays:
-        wait(x)
+        wait(x, deadline)
     lifecycle.drain()
 
 

@@ -40,7 +40,7 @@ int64_t estimate_ns(const Step &step) noexcept {
     case OpCode::eig:
       return 5000 + 10 * touched * n;
     case OpCode::load:
-      return 1'000'000;  // waits for a disk: never inline
+      return 1'000'000 + touched;  // waits for a disk: never inline
     case OpCode::sort:
     case OpCode::argsort:
       return 300 + 6 * elements(step.outputs[0]);

@@ -194,16 +194,16 @@ void Event::sleep(uint64_t ns) noexcept {
 
 // What a waiter does before it sleeps: it helps with parallel loops, of its own task above all, and watches for a
 // moment.
-void Event::watch() noexcept {
+void Event::watch(const Deadline &deadline) noexcept {
   Scheduler::Shared &s = Scheduler::state;
   s.watching_waiters.fetch_add(1, std::memory_order_seq_cst);
-  for (uint64_t end = now_ns() + spin_ns; pending() && now_ns() < end;) {
-    if (Scheduler::help_job(*this)) end = now_ns() + spin_ns;
+  for (uint64_t end = now_ns() + spin_ns; pending() && now_ns() < end && !deadline.passed();) {
+    if (Scheduler::help_job(*this, deadline)) end = now_ns() + spin_ns;
     for (int i = 0; i < 32 && s.n_jobs.load(std::memory_order_relaxed) == 0; ++i) cpu_relax();
   }
   s.watching_waiters.fetch_sub(1, std::memory_order_seq_cst);
   // Who posted a job just now may have relied on this thread.
-  if (pending()) Scheduler::help_job(*this);
+  if (pending() && !deadline.passed()) Scheduler::help_job(*this, deadline);
 }
 
 bool Event::wait(uint32_t timeout_ms) noexcept {
@@ -214,7 +214,7 @@ bool Event::wait(uint32_t timeout_ms) noexcept {
   if (Scheduler::pumping()) Scheduler::help(*this, deadline);
   if (timeout_ms != 0) {
     Scheduler::run_own(*this, deadline);
-    watch();
+    watch(deadline);
   }
   while (pending()) {
     const uint64_t left = deadline.left_ns(look_ns);

@@ -61,7 +61,7 @@ class Event : public Object {
   void settle(uint32_t word) const noexcept;
   void notify() const noexcept;
   void sleep(uint64_t ns) noexcept;
-  void watch() noexcept;
+  void watch(const Deadline &deadline) noexcept;
 
   // Stored lazily by const readers too, see give_up.
   mutable std::atomic<uint32_t> word_{0};

@@ -94,7 +94,7 @@ bool Job::wants_help() const noexcept {
          (helpers.load(std::memory_order_relaxed) & ~owner_sleeps) < max_helpers;
 }
 
-void Job::run_ranges(const Event *until) noexcept {
+void Job::run_ranges(const Event *until, const Deadline *deadline) noexcept {
   const profile::Span span(profile::Kind::share, kernel);
   const bool parallel_before = std::exchange(this_thread.parallel, true);
   const WorkScope scope(cancel_count);
@@ -106,7 +106,7 @@ void Job::run_ranges(const Event *until) noexcept {
       check_cancel();
       const int64_t begin = i * grain;
       body(context, begin, i + 1 == n_ranges ? n : begin + grain);
-      if (until && !until->pending()) break;
+      if (until && (!until->pending() || deadline->passed())) break;
     }
   } catch (const Error &e) {
     store_failure(*this, e.status(), e.what());
@@ -161,7 +161,7 @@ Job *Scheduler::next_job() noexcept {
   return nullptr;
 }
 
-bool Scheduler::help_job(const Event &event) noexcept {
+bool Scheduler::help_job(const Event &event, const Deadline &deadline) noexcept {
   if (this_thread.parallel || state.n_jobs.load(std::memory_order_seq_cst) == 0) return false;
   Job *job;
   {
@@ -170,7 +170,7 @@ bool Scheduler::help_job(const Event &event) noexcept {
   }
   if (!job) return false;
   delay_point();
-  job->run_ranges(&event);
+  job->run_ranges(&event, &deadline);
   job->leave();
   return true;
 }

@@ -58,8 +58,8 @@ struct Job {
   uint32_t max_helpers;
   Job *next = nullptr;
   bool wants_help() const noexcept;
-  // Takes ranges until none is left, or, between two of them, the event is no longer pending.
-  void run_ranges(const Event *until = nullptr) noexcept;
+  // Takes ranges until none is left, or, between two of them, a waiter has its event or its deadline passes.
+  void run_ranges(const Event *until = nullptr, const Deadline *deadline = nullptr) noexcept;
   void leave() noexcept;  // as a helper; the job may be gone afterwards
 };
 
@@ -105,8 +105,9 @@ struct Scheduler {
   // While it has: if nobody has begun the tasks up to the one of this event, runs those that will take no longer than
   // the deadline allows.
   static void run_own(Event &event, const Deadline &deadline) noexcept;
-  // Takes ranges of somebody's job until none is left or the event is done; false if no job wants help.
-  static bool help_job(const Event &event) noexcept;
+  // Takes ranges of somebody's job until none is left, the event is done or the deadline passes; false if no job wants
+  // help.
+  static bool help_job(const Event &event, const Deadline &deadline) noexcept;
 
   // Over all streams (pump.cpp).
   // Drops all queued tasks. Their events fail. `lost`: those of the process that this one was forked from instead.

@@ -243,6 +243,15 @@ static void waiters_help() {
 }
 
 // The system refuses threads: everything runs on the threads that ask for it.
+// A waiter that helps with a loop comes back when its time is over, not when the loop is.
+static void waiters_come_back() {
+  const Ref<Stream> s = stream();
+  const Ref<Event> event = submit(*s, [] { parallel_for(300, 1, [](int64_t, int64_t) { sleep_ms(2); }); });
+  CHECK(!event->wait(20));
+  CHECK(!event->wait(1));
+  CHECK(event->wait(for_ever));
+}
+
 static void refused_threads() {
   const pid_t child = fork();
   if (child == 0) {
@@ -313,6 +322,7 @@ int main() {
   participants();
   waiters_run_their_task();
   waiters_help();
+  waiters_come_back();
   refused_threads();
   cost();
   CHECK(lock_order_failures() == 0);

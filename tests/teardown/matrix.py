@@ -1,11 +1,11 @@
 """Runs every cell of the teardown matrix, exit path x live state, as a process of its own; process.py says what each
 must fulfil. Rows: exits.py. Columns: states.py. With --program the rows and columns of a C program (cell.c).
 
-    matrix.py [--module pymx|mlx.core|torch|jax] [--python PYTHON] [--repeat N] [--only PATH:STATES,...] [--hot]
-              [--markdown] [--jobs N] [--program PROGRAM]
+    matrix.py [--module pymx|mlx.core|torch|jax] [--python PYTHON] [--repeat N] [--hot-repeat N] [--timeout SECONDS]
+              [--only PATH:STATES,...] [--hot] [--markdown] [--jobs N] [--program PROGRAM]
 
-Closes with "N passed, N failed". --repeat is 1, or with MX_TEST_LONG=1 20, and 1000 for hot cells; --hot runs only
-these. MX_TEST_DELAY (microseconds) widens races."""
+Closes with "N passed, N failed". --repeat is 1, or with MX_TEST_LONG=1 20; --hot-repeat, for the cells that matter
+most, the same, or 1000; --hot runs only these. MX_TEST_DELAY (microseconds) widens races."""
 
 import argparse
 import os
@@ -30,10 +30,10 @@ Cell = namedtuple("Cell", "row path state command repeat reason")
 class Result:
     """The runs of a cell: how many, the failures, the slowest end in seconds."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Cell, timeout: float) -> None:
         self.cell, self.failures, self.slowest, self.reason, self.late = cell, [], 0.0, cell.reason, False
         for _ in range(0 if cell.reason else cell.repeat):
-            outcome = run(cell.command)
+            outcome = run(cell.command, timeout)
             self.slowest = max(self.slowest, outcome.seconds)
             self.reason = outcome.reason
             self.late = self.late or outcome.late
@@ -101,6 +101,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--module", default="pymx", choices=CLASSES)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--repeat", type=int)
+    parser.add_argument("--hot-repeat", type=int)
+    parser.add_argument("--timeout", type=float, default=60)
     parser.add_argument("--only", default="")
     parser.add_argument("--hot", action="store_true")
     parser.add_argument("--markdown", action="store_true")
@@ -112,7 +114,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     options = parse()
     repeat = options.repeat or (20 if LONG else 1)
-    hot_repeat = options.repeat or (1000 if LONG else 1)
+    hot_repeat = options.hot_repeat or options.repeat or (1000 if LONG else 1)
     if options.program:
         cells = program_cells(options.program, repeat)
     else:
@@ -122,14 +124,14 @@ def main() -> int:
         cells = [c for c in cells if not options.program and c.state in EXITS[c.path].hot]
     results, late = [], []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(Result, cells):
+        for result in pool.map(lambda cell: Result(cell, options.timeout), cells):
             if result.late and options.jobs > 1:
                 late.append(result)
             else:
                 results.append(result)
                 show(results)
     for result in late:  # once more without other cells beside it, which may have been why
-        results.append(Result(result.cell))
+        results.append(Result(result.cell, options.timeout))
         show(results)
     if options.markdown:
         print(markdown(results))

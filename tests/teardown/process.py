@@ -22,7 +22,7 @@ class Outcome:
         self.seconds, self.failure, self.reason, self.late = seconds, failure, reason, late
 
 
-def run(command: list[str], timeout: float = 60) -> Outcome:
+def run(command: list[str], timeout: float = 60.0) -> Outcome:
     """Runs a program once: it must end with the status that it announced, within LIMIT, print nothing on stderr, and
     leave no process behind."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}  # scripts import their folder
