@@ -5,6 +5,7 @@ PYTHON ?= python3
 FOLDERS := include libmx pymx tools tests examples bench
 FILES := $(shell find $(FOLDERS) -type f -not -path '*/__pycache__/*' -not -path '*/.*')
 C_FILES := $(filter %.h %.hpp %.c %.cpp,$(FILES))
+DEV := -Cbuild-dir=build/dev -Csetup-args=-Dwerror=true
 PIP := pip --disable-pip-version-check -q
 TEST := meson test --print-errorlogs --quiet
 ifdef LONG
@@ -12,7 +13,7 @@ export MX_TEST_LONG := 1
 TEST += --timeout-multiplier 60
 endif
 
-.PHONY: test lint demo docs bench asan tsan wheel format clean
+.PHONY: test lint demo docs bench asan tsan wheel packages abi format clean
 
 test: lint build/installed .venv/servers
 	$(TEST) -C build/dev
@@ -55,9 +56,22 @@ tsan: export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 tsan: build/tsan/build.ninja
 	$(NO_ASLR) $(SANITIZED_TEST) -C build/tsan --no-suite allocations --timeout-multiplier 10
 
-wheel: .venv/ready build/system
-	$(PIP) wheel --no-deps -w dist .
+# One wheel for all Pythons from 3.11 on, of the build that the tests see, and the sources (as committed).
+wheel: build/installed
+	rm -rf build/wheel dist
+	$(PIP) wheel --no-build-isolation --no-deps $(DEV) -w build/wheel .
+	auditwheel repair -w dist build/wheel/*.whl
+	python -c 'import mesonpy; mesonpy.build_sdist("dist")' > build/sdist.log
 	@ls -l dist
+
+# What is in dist/, in environments where nothing else is, and the C library alone. Builds the library twice.
+packages: wheel
+	pytest -q -rs -p no:cacheprovider tests/packages
+
+# How the ABI differs from that of the last tag; make abi SINCE=revision.
+abi: .venv/ready
+	@tools/ensure.sh abidiff
+	python tools/check_abi.py $(if $(SINCE),--since $(SINCE))
 
 format: .venv/ready
 	@clang-format -i $(C_FILES)
@@ -87,7 +101,7 @@ build/system:
 
 # The tests see what a user gets: the package as installed from the wheel, built in build/dev.
 build/installed: .venv/ready build/system meson.build meson.options $(FILES)
-	$(PIP) install --no-build-isolation --no-deps -Cbuild-dir=build/dev -Csetup-args=-Dwerror=true .
+	$(PIP) install --no-build-isolation --no-deps $(DEV) .
 	@touch $@
 
 # gcc 12's TSan dies where the kernel randomises more than 28 bits; some containers forbid setarch.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that what is not on PyPI is there: installs it through apt where that is allowed, else says what goes
-# without it. Fails only if nothing can go on. usage: ensure.sh xbyak|zlib|asan|tsan|venv...
+# without it. Fails only if nothing can go on. usage: ensure.sh xbyak|zlib|asan|tsan|abidiff|venv...
 set -u
 CXX=${CXX:-c++}
 
@@ -10,6 +10,7 @@ have() {
     zlib) echo '#include <zlib.h>' | $CXX -fsyntax-only -x c++ - 2>/dev/null ;;
     asan) echo 'int main() {}' | $CXX -fsanitize=address,undefined -x c++ - -o /dev/null 2>/dev/null ;;
     tsan) echo 'int main() {}' | $CXX -fsanitize=thread -x c++ - -o /dev/null 2>/dev/null ;;
+    abidiff) command -v abidiff >/dev/null ;;
     venv) false ;;
   esac
 }
@@ -19,6 +20,7 @@ package() {
     xbyak) echo libxbyak-dev ;;
     zlib) echo zlib1g-dev ;;
     asan | tsan) echo "libgcc-$($CXX -dumpversion | cut -d. -f1)-dev" ;;
+    abidiff) echo abigail-tools ;;
     venv) echo python3-venv ;;
   esac
 }
@@ -27,6 +29,7 @@ without() {
   case $1 in
     xbyak) echo "no libxbyak-dev: fused loops run in the threaded VM, without machine code made at run time" ;;
     zlib) echo "no zlib1g-dev: compressed npz files are not supported" ;;
+    abidiff) echo "no abigail-tools: the ABI is not compared" ;;
     *) echo "$1 is missing and could not be installed" >&2 ;;
   esac
 }
@@ -43,5 +46,5 @@ for what in "$@"; do
   have "$what" && continue
   install "$(package "$what")" && { [ "$what" = venv ] || have "$what"; } && continue
   without "$what"
-  case $what in xbyak | zlib) ;; *) exit 1 ;; esac
+  case $what in xbyak | zlib | abidiff) ;; *) exit 1 ;; esac
 done

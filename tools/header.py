@@ -2,6 +2,7 @@
 few shapes that the conventions of mx/base.h allow. Both generators walk those shapes. Standard library only."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -72,6 +73,8 @@ class Header:
     handles: dict[str, str]  # mx_array -> Array
     enums: set[str]
     structs: dict[str, list[Param]]  # name -> fields
+    constants: dict[str, list[tuple[str, int]]]  # enum -> names and values; those of enums without a name under ""
+    callbacks: dict[str, str]  # mx_trace_fn -> its C type, as "mx_status (*)(mx_array *outputs, ...)"
     functions: list[Function]
 
 
@@ -96,7 +99,7 @@ def _split(text: str) -> list[str]:
     return [" ".join(p.split()) for p in parts]
 
 
-def _param(text: str, callbacks: set[str]) -> Param:
+def _param(text: str, callbacks: Collection[str]) -> Param:
     optional = "MX_OPTIONAL" in text
     text = " ".join(text.replace("MX_OPTIONAL", " ").split())
     pointer = FUNCTION_POINTER.fullmatch(text)
@@ -152,9 +155,20 @@ def _structs(text: str) -> dict[str, list[Param]]:
     found = {}
     for body, name in re.findall(r"typedef struct \w+\s*\{([^{}]*)\}\s*(\w+)", text):
         fields = [" ".join(f.split()) for f in body.split(";") if f.strip()]
-        found[name] = [_param(re.sub(r"\[.*\]", "", f), set()) for f in fields]
+        found[name] = [_param(re.sub(r"\[.*\]", "", f), ()) for f in fields]
         for field, source in zip(found[name], fields, strict=True):
             field.text = source
+    return found
+
+
+def _constants(text: str) -> dict[str, list[tuple[str, int]]]:
+    found: dict[str, list[tuple[str, int]]] = {}
+    for body, name in re.findall(r"\benum\s*\w*\s*\{([^{}]*)\}\s*(\w*)", text):
+        value = -1
+        for item in filter(None, map(str.strip, body.split(","))):
+            constant, _, given = map(str.strip, item.partition("="))
+            value = int(given, 0) if given else value + 1
+            found.setdefault(name, []).append((constant, value))
     return found
 
 
@@ -163,7 +177,8 @@ def parse(path: str) -> Header:
         text = f.read()
     handles = {h: h[3:].title().replace("_", "") for h in re.findall(r"typedef uint64_t (mx_\w+)", text)}
     enums = set(re.findall(r"typedef enum \w+\s*\{[^{}]*\}\s*(\w+)", text))
-    callbacks = set(re.findall(r"typedef [\w\s*]+\(\*(\w+)\)", text))
+    pointers = re.findall(r"typedef ([\w\s*]+)\(\*(\w+)\)(\([^;]*\));", text)
+    callbacks = {name: " ".join(f"{result}(*){params}".split()) for result, name, params in pointers}
     # split at the ';' between declarations: none is inside braces once struct and enum bodies are gone
     flat = re.sub(r"\{[^{}]*\}", "{}", text)
     functions = []
@@ -178,4 +193,4 @@ def parse(path: str) -> Header:
         elif "(" in item:
             raise SystemExit(f"{path}: cannot parse: {item}")
     plain = re.sub(r"\b(MX_NOWAIT|MX_OPTIONAL)\b", "", text)
-    return Header(plain, handles, enums, _structs(text), functions)
+    return Header(plain, handles, enums, _structs(text), _constants(text), callbacks, functions)

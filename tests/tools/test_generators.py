@@ -31,6 +31,14 @@ MX_NOWAIT uint32_t mx_version(void);
 """
 
 
+RUST_ONLY = """
+enum { MX_MAX = 32 };
+typedef struct mx_view { const void *data; uint32_t n; int64_t dims[MX_MAX]; } mx_view;
+typedef enum mx_level { MX_LOW = 3, MX_HIGH } mx_level;
+mx_status mx_texts(const char *const *names, size_t n_names, mx_level type);
+"""
+
+
 def generate(tool: str, text: str, folder: Path, n: int) -> list[str]:
     source = folder / "in.h"
     source.write_text(text)
@@ -103,6 +111,23 @@ def check_builtins(folder: Path) -> None:
     assert "release_mx_array(&xs);" in body(builtins, "py_split")
 
 
+def check_rust(folder: Path) -> None:
+    (crate,) = generate("gen_rust.py", HEADER + RUST_ONLY, folder, 1)
+    for line in (
+        "pub struct mx_array(pub u64);",
+        "pub type mx_level = u32;\npub const MX_LOW: mx_level = 3;\npub const MX_HIGH: mx_level = 4;",
+        "pub const MX_MAX: i32 = 32;",
+        "pub struct mx_view {\n    pub data: *const c_void,\n    pub n: u32,\n    pub dims: [i64; MX_MAX as usize],\n}",
+        'pub type mx_fn = Option<unsafe extern "C" fn(*mut mx_array, *mut c_void) -> mx_status>;',
+        "pub fn mx_add(out: *mut mx_array, a: mx_array, s: mx_stream) -> mx_status;",
+        "pub fn mx_compile(out: *mut mx_array, r#fn: mx_fn, payload: *mut c_void,"
+        ' destroy: Option<unsafe extern "C" fn(*mut c_void)>) -> mx_status;',
+        "pub fn mx_texts(names: *const *const c_char, n_names: usize, r#type: mx_level) -> mx_status;",
+        "pub fn mx_version() -> u32;",
+    ):
+        assert line in crate, line
+
+
 with tempfile.TemporaryDirectory() as name:
-    for check in (check_parser, check_capi, check_builtins):
+    for check in (check_parser, check_capi, check_builtins, check_rust):
         check(Path(name))
