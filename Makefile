@@ -34,11 +34,12 @@ demo: build/installed .venv/demo
 	build/examples/add
 	python examples/python/embed.py
 
-# The surface against MLX's, function by function.
-docs: build/installed
-	@mkdir -p build/docs
-	python -P tools/gen_surface.py > build/docs/surface.md
-	@echo build/docs/surface.md
+# The site: articles, the headers, the docstrings, the surface against MLX's. A dead link is an error.
+docs: build/installed .venv/docs
+	rm -rf build/docs/pages
+	PYTHONPATH=tools python -P tools/gen_docs.py build/docs/pages
+	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --clean -f docs/mkdocs.yml
+	@echo build/docs/site/index.html
 
 # Peers go into an environment of their own. make bench BENCH='--quick --only gelu softmax'; bench/run.py says more.
 bench: build/installed
@@ -91,6 +92,10 @@ clean:
 
 .venv/demo .venv/servers: .venv/ready
 	$(PIP) install --group $(@F)
+	@touch $@
+
+.venv/docs: .venv/ready
+	$(PIP) install --group docs
 	@touch $@
 
 # What Debian has and PyPI has not: installed if possible, else it is said what goes without.

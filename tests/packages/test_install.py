@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from conftest import ROOT, run
+from bare import ROOT, run
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import sys
 import tarfile
 import zipfile
 
-from conftest import run, smoke
+from bare import run, smoke
 
 
 def test_contents(sdist):

@@ -4,7 +4,7 @@ import re
 import zipfile
 
 import pytest
-from conftest import VERSIONS, interpreters, run, smoke
+from bare import VERSIONS, interpreters, run, smoke
 
 PYTHONS = interpreters()
 
