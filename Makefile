@@ -13,7 +13,7 @@ export MX_TEST_LONG := 1
 TEST += --timeout-multiplier 60
 endif
 
-.PHONY: test lint demo docs bench asan tsan wheel packages abi format clean
+.PHONY: test lint demo docs bench asan tsan fuzz wheel packages abi format clean
 
 test: lint build/installed .venv/servers
 	$(TEST) -C build/dev
@@ -38,7 +38,7 @@ demo: build/installed .venv/demo
 docs: build/installed .venv/docs
 	rm -rf build/docs/pages
 	PYTHONPATH=tools python -P tools/gen_docs.py build/docs/pages
-	NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict --clean -f docs/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 mkdocs build --strict --clean -f docs/mkdocs.yml # not --quiet: that would hide what strict counts
 	@echo build/docs/site/index.html
 
 # Peers go into an environment of their own. make bench BENCH='--quick --only gelu softmax'; bench/run.py says more.
@@ -56,6 +56,17 @@ tsan: export MX_TEST_EXIT_LIMIT := 20
 tsan: export TSAN_OPTIONS := halt_on_error=1:second_deadlock_stack=1
 tsan: build/tsan/build.ninja
 	$(NO_ASLR) $(SANITIZED_TEST) -C build/tsan --no-suite allocations --timeout-multiplier 10
+
+# libFuzzer on the loaders, on sequences of handles and on the keys of compiled functions: make fuzz FUZZ_SECONDS=600.
+# What it finds lies in build/fuzz, as crash-*.
+FUZZ_SECONDS ?= 60
+fuzz: build/fuzz/build.ninja
+	ninja -C build/fuzz
+	python -P tests/fuzz/native/seeds.py build/fuzz/seeds/fuzz_load
+	for f in fuzz_load fuzz_handles fuzz_key; do \
+	  mkdir -p build/fuzz/corpus/$$f build/fuzz/seeds/$$f; \
+	  (cd build/fuzz && tests/fuzz/native/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -max_len=4096 \
+	    -print_final_stats=1 corpus/$$f seeds/$$f) || exit 1; done
 
 # One wheel for all Pythons from 3.11 on, of the build that the tests see, and the sources (as committed).
 wheel: build/installed
@@ -115,6 +126,10 @@ SANITIZED := -Dpython=false -Dstatic_runtime=false -Db_lundef=false --buildtype=
 build/asan/build.ninja: | .venv/ready build/system
 	@tools/ensure.sh asan
 	meson setup build/asan $(SANITIZED) -Db_sanitize=address,undefined
+
+build/fuzz/build.ninja: | .venv/ready build/system
+	@tools/ensure.sh clang
+	CC=clang CXX=clang++ meson setup build/fuzz $(SANITIZED) -Db_sanitize=address,undefined -Dfuzz=true -Dwerror=false
 
 build/tsan/build.ninja: | .venv/ready build/system
 	@tools/ensure.sh tsan

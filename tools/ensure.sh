@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes sure that what is not on PyPI is there: installs it through apt where that is allowed, else says what goes
-# without it. Fails only if nothing can go on. usage: ensure.sh xbyak|zlib|asan|tsan|abidiff|venv...
+# without it. Fails only if nothing can go on. usage: ensure.sh xbyak|zlib|asan|tsan|clang|abidiff|venv...
 set -u
 CXX=${CXX:-c++}
 
@@ -10,6 +10,7 @@ have() {
     zlib) echo '#include <zlib.h>' | $CXX -fsyntax-only -x c++ - 2>/dev/null ;;
     asan) echo 'int main() {}' | $CXX -fsanitize=address,undefined -x c++ - -o /dev/null 2>/dev/null ;;
     tsan) echo 'int main() {}' | $CXX -fsanitize=thread -x c++ - -o /dev/null 2>/dev/null ;;
+    clang) command -v clang++ >/dev/null ;;
     abidiff) command -v abidiff >/dev/null ;;
     venv) false ;;
   esac
@@ -20,6 +21,7 @@ package() {
     xbyak) echo libxbyak-dev ;;
     zlib) echo zlib1g-dev ;;
     asan | tsan) echo "libgcc-$($CXX -dumpversion | cut -d. -f1)-dev" ;;
+    clang) echo clang ;;
     abidiff) echo abigail-tools ;;
     venv) echo python3-venv ;;
   esac

@@ -5,6 +5,11 @@
  *   test_x --fail-allocations    runs it again and again in processes of their own; in the n-th the n-th allocation
  *                                fails, until a run meets no failure
  *   test_x --fail-allocation N   one of these
+ *   test_x --fail-mallocs        the same, counting every malloc of libmx and the C++ library in it, not its own list
+ *   test_x --fail-malloc N       one of these
+ *   test_x --without threads     runs the test where the library gets no thread; --without code: no executable memory
+ *   test_x --address-space       runs it again and again with more and more address space, until it succeeds
+ *   test_x --with-bytes N        one of these
  *
  * In a run with a failure each call returns what it should or OUT_OF_MEMORY. The first CHECK that this breaks ends the
  * test: its handles are closed, after which nothing may be left and the library must work. */
@@ -17,8 +22,11 @@
 #include <setjmp.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "refuse.h"
 
 int check_main(void);
 
@@ -36,8 +44,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t fail_at; /* 0: no failure is injected */
 static jmp_buf abandon;
 static pthread_t test_thread;
-static int hit, injects_itself, inside_library;
+static int hit, injects_itself, inside_library, is_limited, in_malloc;
 static _Thread_local mx_status last_failure;
+static int ran_out; /* atomic: some thread was told OUT_OF_MEMORY */
 
 void check_opened(void *handle, check_free_fn *free) {
   if (!handle) return;
@@ -68,20 +77,27 @@ void check_enter(void) {
 void check_leave(mx_status status) {
   if (pthread_equal(pthread_self(), test_thread)) inside_library--;
   if (status) last_failure = status;
+  if (status == MX_ERROR_OUT_OF_MEMORY) __atomic_store_n(&ran_out, 1, __ATOMIC_RELAXED);
 }
 
 void check_injects(void) { injects_itself = 1; }
 
 /* Whether the failure has happened; asking turns it off. */
 static int was_hit(void) {
-  if (!hit && !injects_itself) hit = mx_test_fail_allocation(0) >= fail_at;
+  if (!hit && !injects_itself) hit = in_malloc ? refuse_malloc(0) >= fail_at : mx_test_fail_allocation(0) >= fail_at;
   return hit;
 }
 
 void check_failed(const char *file, int line, const char *condition) {
-  const int known = hit; /* a failure before this one explains what follows from it */
+  /* A failure before this one explains what follows from it, and so does one of a thread that the test made. */
+  const int known = hit || (in_malloc && __atomic_load_n(&ran_out, __ATOMIC_RELAXED));
   if (fail_at && was_hit() && (known || last_failure == MX_ERROR_OUT_OF_MEMORY)) {
     if (!pthread_equal(pthread_self(), test_thread) || inside_library) return; /* no jump from here */
+    longjmp(abandon, 1);
+  }
+  /* The test itself may be refused memory as well, so any failure will do, but one that says the library is wrong. */
+  if (is_limited && last_failure != MX_ERROR_INTERNAL) {
+    if (!pthread_equal(pthread_self(), test_thread) || inside_library) return;
     longjmp(abandon, 1);
   }
   fprintf(stderr, "%s:%d: failed: %s\n  last failure: %s\n", file, line, condition, mx_error_message());
@@ -118,7 +134,10 @@ static int require_usable(void) {
 static int run_failing(void) {
   alarm(60);
   test_thread = pthread_self();
-  mx_test_fail_allocation(fail_at);
+  if (in_malloc)
+    refuse_malloc(fail_at);
+  else
+    mx_test_fail_allocation(fail_at);
   if (!setjmp(abandon)) {
     const int status = check_main();
     if (status) return status;
@@ -136,15 +155,55 @@ static int run_failing(void) {
   return require_usable();
 }
 
-static int run_self(const char *program, unsigned long long n) {
+/* Where the stack cannot grow the system ends the program, so it grows before. */
+__attribute__((noinline)) static void grow_stack(void) {
+  volatile char stack[1 << 20];
+  for (size_t i = 0; i < sizeof stack; i += 4096) stack[i] = 0;
+}
+
+/* One run with `bytes` more address space than the program has at its start. */
+static int run_limited(rlim_t bytes) {
+  char statm[64] = "";
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (!f || !fgets(statm, sizeof statm, f) || fclose(f)) return FAILED;
+  grow_stack();
+  struct rlimit before, limit;
+  getrlimit(RLIMIT_AS, &before);
+  limit = before;
+  limit.rlim_cur = strtoull(statm, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE) + bytes;
+  if (setrlimit(RLIMIT_AS, &limit)) return FAILED;
+  alarm(60);
+  is_limited = 1;
+  int whole = 0;
+  if (!setjmp(abandon)) {
+    const int status = check_main();
+    if (status) return status;
+    whole = 1;
+  }
+  setrlimit(RLIMIT_AS, &before);
+  if (whole) return NOT_HIT;
+  /* Threads of the test may go on, so handles are not counted. What was computed right, is. */
+  const float two[] = {2, 2};
+  const int64_t dims[] = {2};
+  float four[2] = {0, 0};
+  mx_array a, b;
+  if (mx_runtime_state() == MX_CLOSED) REQUIRE(mx_reopen() == MX_OK);
+  REQUIRE(mx_array_new(&a, two, sizeof two, dims, 1, MX_FLOAT32) == MX_OK);
+  REQUIRE(mx_add(&b, a, a, NULL) == MX_OK);
+  REQUIRE(mx_array_read(four, sizeof four, b) == MX_OK);
+  REQUIRE(four[0] == 4 && four[1] == 4);
+  return HANDLED;
+}
+
+static int run_self(const char *program, const char *mode, unsigned long long n) {
   char number[32];
   snprintf(number, sizeof number, "%llu", n);
-  char *argv[] = {(char *)program, (char *)"--fail-allocation", number, NULL};
+  char *argv[] = {(char *)program, (char *)mode, number, NULL};
   pid_t child;
   int status = 0;
   if (posix_spawn(&child, "/proc/self/exe", NULL, NULL, argv, environ)) return FAILED;
   if (waitpid(child, &status, 0) != child) return FAILED;
-  if (WIFSIGNALED(status)) fprintf(stderr, "allocation %llu failing: signal %d\n", n, WTERMSIG(status));
+  if (WIFSIGNALED(status)) fprintf(stderr, "%s %llu: signal %d\n", mode, n, WTERMSIG(status));
   return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
 }
 
@@ -155,21 +214,46 @@ enum { DENSE = 50 };
 #endif
 
 /* Every allocation of the first DENSE; beyond, a growing step, or every one with MX_TEST_LONG=1. */
-static int run_all(const char *program) {
+static int run_all(const char *program, const char *mode) {
   const int all = getenv("MX_TEST_LONG") != NULL;
   for (unsigned long long n = 1;; n += all ? 1 : 1 + n / DENSE) {
-    const int status = run_self(program, n);
-    if (status == NOT_HIT) return printf("%s: failures up to allocation %llu\n", program, n - 1), 0;
+    const int status = run_self(program, mode, n);
+    if (status == NOT_HIT) {
+      printf("%s: failures up to allocation %llu\n", program, n - 1);
+      return n == 1 && strcmp(mode, "--fail-malloc") == 0; /* every test allocates something */
+    }
     if (status != HANDLED) return status;
   }
 }
 
+/* From no more address space than at the start on, in steps of an eighth. */
+static int run_in_address_spaces(const char *program) {
+  for (unsigned long long bytes = 0; bytes < 1ULL << 36; bytes += 65536 + bytes / 8 / 65536 * 65536) {
+    const int status = run_self(program, "--with-bytes", bytes);
+    if (status == NOT_HIT) return printf("%s: needs %llu MB\n", program, bytes >> 20), 0;
+    if (status != HANDLED) return status;
+  }
+  return FAILED;
+}
+
+static int run_without(const char *what) {
+  if (!refuse(what)) return FAILED;
+  const int status = check_main();
+  printf("%d times without %s\n", refused(), what);
+  return status;
+}
+
 int main(int argc, char **argv) {
   test_thread = pthread_self();
-  if (argc == 2 && strcmp(argv[1], "--fail-allocations") == 0) return run_all(argv[0]);
-  if (argc == 3 && strcmp(argv[1], "--fail-allocation") == 0) {
+  if (argc == 2 && strcmp(argv[1], "--fail-allocations") == 0) return run_all(argv[0], "--fail-allocation");
+  if (argc == 2 && strcmp(argv[1], "--fail-mallocs") == 0) return run_all(argv[0], "--fail-malloc");
+  in_malloc = argc == 3 && strcmp(argv[1], "--fail-malloc") == 0;
+  if (argc == 3 && strncmp(argv[1], "--fail-", 7) == 0) {
     fail_at = strtoull(argv[2], NULL, 10);
     return run_failing();
   }
+  if (argc == 3 && strcmp(argv[1], "--without") == 0) return run_without(argv[2]);
+  if (argc == 2 && strcmp(argv[1], "--address-space") == 0) return run_in_address_spaces(argv[0]);
+  if (argc == 3 && strcmp(argv[1], "--with-bytes") == 0) return run_limited(strtoull(argv[2], NULL, 10));
   return check_main();
 }

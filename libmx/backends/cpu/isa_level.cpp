@@ -11,8 +11,8 @@ IsaLevel choose() noexcept {
 #if defined(__x86_64__)
   const char *cap = std::getenv("MX_ISA");
   const auto allowed = [cap](const char *name) { return !cap || !*cap || std::strcmp(name, cap) <= 0; };
-  if (allowed("v4") && __builtin_cpu_supports("x86-64-v4")) return IsaLevel::v4;
-  if (allowed("v3") && __builtin_cpu_supports("x86-64-v3")) return IsaLevel::v3;
+  if (allowed("v4") && cpu_has_v4()) return IsaLevel::v4;
+  if (allowed("v3") && cpu_has_v3()) return IsaLevel::v3;
   return IsaLevel::v2;
 #else
   return IsaLevel::base;

@@ -1,9 +1,14 @@
-// Eigen as this project uses it: no threads, no aborts. Only for the sources that are compiled with
-// -DEigen=Eigen_<level>.
+// Eigen as this project uses it: no threads, no aborts, no memory freed twice. Only for the sources that are compiled
+// with -DEigen=Eigen_<level>.
 #pragma once
 #include <complex>
+#include <cstdlib>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "backends/cpu/linalg_level.hpp"
+#include "backends/cpu/linalg_memory.hpp"
 #include "base/status.hpp"
 
 #define EIGEN_DONT_PARALLELIZE
@@ -11,7 +16,14 @@
 #define eigen_assert(condition) \
   ((condition) ? static_cast<void>(0) : mx::fail(MX_ERROR_INTERNAL, "linear algebra: %s does not hold", #condition))
 
+// Eigen calls them in its Memory.h only, which comes with the first of its headers. (Its realloc, which would lose the
+// alignment, serves conservativeResize, which nothing here uses.)
+#define EIGEN_MALLOC_ALREADY_ALIGNED 1
+#define malloc(bytes) mx::cpu::linalg_malloc(bytes)
+#define free(memory) mx::cpu::linalg_free(memory)
 #include <Eigen/Core>
+#undef malloc
+#undef free
 
 #define MX_JOIN_(a, b) a##b
 #define MX_JOIN(a, b) MX_JOIN_(a, b)

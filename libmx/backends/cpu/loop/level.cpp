@@ -1,7 +1,9 @@
 // Chooses the instruction set level and turns its lists of micro-ops into a table.
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
+#include "backends/cpu/isa_level.hpp"
 #include "backends/cpu/loop/kernel.hpp"
 
 #if defined(__x86_64__)
@@ -13,43 +15,45 @@ extern "C" const mx::loop::Level loop_base;
 namespace mx::loop {
 namespace {
 
-// Leaked: workers may still run kernels while the process exits.
-const Backend *make(const Level &level) {
-  auto *made = new Backend{&level, {}};
+// In static memory: choosing cannot fail, and no destructor ends it while workers still run kernels at exit.
+Backend make(const Level &level) noexcept {
+  Backend made{&level, {}};
   for (uint32_t i = 0; i < level.n_parts; i++)
     for (uint32_t k = 0; k < level.parts[i]->n; k++) {
       const Entry &entry = level.parts[i]->entries[k];
-      made->steps[entry.micro][entry.kind][entry.form] = entry.fn;
+      made.steps[entry.micro][entry.kind][entry.form] = entry.fn;
     }
   return made;
 }
 
 #if defined(__x86_64__)
-const Backend &at_v2() {
-  static const Backend *const made = make(loop_v2);
-  return *made;
+const Backend &at_v2() noexcept {
+  static const Backend made = make(loop_v2);
+  return made;
 }
-const Backend &at_v3() {
-  static const Backend *const made = make(loop_v3);
-  return *made;
+const Backend &at_v3() noexcept {
+  static const Backend made = make(loop_v3);
+  return made;
 }
-const Backend &at_v4() {
-  static const Backend *const made = make(loop_v4);
-  return *made;
+const Backend &at_v4() noexcept {
+  static const Backend made = make(loop_v4);
+  return made;
 }
-const Backend &choose() {
+const Backend &choose() noexcept {
   const char *cap = std::getenv("MX_ISA");
   const auto allowed = [cap](const char *name) { return !cap || !*cap || std::strcmp(name, cap) <= 0; };
-  if (allowed("v4") && __builtin_cpu_supports("x86-64-v4")) return at_v4();
-  if (allowed("v3") && __builtin_cpu_supports("x86-64-v3")) return at_v3();
+  if (allowed("v4") && cpu::cpu_has_v4()) return at_v4();
+  if (allowed("v3") && cpu::cpu_has_v3()) return at_v3();
   return at_v2();
 }
 #else
-const Backend &choose() {
-  static const Backend *const made = make(loop_base);
-  return *made;
+const Backend &choose() noexcept {
+  static const Backend made = make(loop_base);
+  return made;
 }
 #endif
+
+static_assert(std::is_trivially_destructible_v<Backend>);
 
 }  // namespace
 
@@ -61,8 +65,8 @@ const Backend &backend() noexcept {
 std::vector<const Backend *> all_backends() {
 #if defined(__x86_64__)
   std::vector<const Backend *> all{&at_v2()};
-  if (__builtin_cpu_supports("x86-64-v3")) all.push_back(&at_v3());
-  if (__builtin_cpu_supports("x86-64-v4")) all.push_back(&at_v4());
+  if (cpu::cpu_has_v3()) all.push_back(&at_v3());
+  if (cpu::cpu_has_v4()) all.push_back(&at_v4());
   return all;
 #else
   return {&backend()};
