@@ -78,17 +78,9 @@ void binary(MX_STEP) {
 #define MX_FENCE (void)0
 #endif
 
-// AddressSanitizer keeps arrays of a frame until it ends, so the call of the next step could not take its place and
-// long tapes would overflow the stack.
-#if defined(__SANITIZE_ADDRESS__)
-#define MX_TAIL_CALLS __attribute__((no_sanitize_address))
-#else
-#define MX_TAIL_CALLS
-#endif
-
 // Functions over N vectors at once: O::f<N>(T *).
 template <class O, int N>
-MX_TAIL_CALLS void grouped(MX_STEP) {
+void grouped(MX_STEP) {
   using T = typename O::T;
   static_assert(N == 2 || N == 4 || N == 8);
   if constexpr (N == 8) {
