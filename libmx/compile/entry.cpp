@@ -15,7 +15,12 @@ constexpr size_t max_variants = 8;
 }  // namespace
 
 Entry::Entry(TracedGraph traced, std::string host_key, bool shapeless, uint64_t host_tag)
-    : host_tag(host_tag), traced_(std::move(traced)), host_key_(std::move(host_key)), shapeless_(shapeless) {
+    : host_tag(host_tag),
+      traced_(std::move(traced)),
+      host_key_(std::move(host_key)),
+      shapeless_(shapeless),
+      home_(backend_for(default_device())),
+      packed_(home_.new_packed_constants()) {
   for (lower::Edge e : traced_.graph.outputs) outputs_.push_back(traced_.graph.spec(e));
   recent_.reserve(max_variants + 1);
 }
@@ -65,7 +70,8 @@ SmallVector<Spec, 1> Entry::output_specs(std::span<const Value> inputs) const {
   return specs;
 }
 
-bool Entry::Variant::fits(std::span<const Value> inputs) const noexcept {
+bool Entry::Variant::fits(std::span<const Value> inputs, const Backend &backend) const noexcept {
+  if (program->backend != &backend) return false;
   for (size_t i = 0; i < specs.size(); i++) {
     const Output &output = inputs[i].node->output(inputs[i].index);
     if (!(specs[i].shape == output.spec.shape) || !(strides[i] == output.layout.strides)) return false;
@@ -82,8 +88,9 @@ Entry::Arguments Entry::arguments_of(std::span<const Value> inputs) const {
   return arguments;
 }
 
-ProgramRef Entry::find_recent(const Arguments &arguments) {
+ProgramRef Entry::find_recent(const Arguments &arguments, const Backend &backend) {
   const auto fits = [&](const Variant &v) {
+    if (v.program->backend != &backend) return false;
     for (size_t i = 0; i < v.specs.size(); i++)
       if (!(v.specs[i].shape == arguments[i].first->shape) || !(v.strides[i] == *arguments[i].second)) return false;
     return true;
@@ -96,11 +103,12 @@ ProgramRef Entry::find_recent(const Arguments &arguments) {
   return program;
 }
 
-ProgramRef Entry::find_program(std::span<const Value> inputs) {
+ProgramRef Entry::find_program(std::span<const Value> inputs, Backend &backend) {
   const Variant *first = first_.load(std::memory_order_acquire);
   if (!first) return {};
-  if (first->fits(inputs)) return {ProgramRef(), first->program.get()};  // not counted: it lives as long as the entry
-  return find_recent(arguments_of(inputs));
+  if (first->fits(inputs, backend))
+    return {ProgramRef(), first->program.get()};  // not counted: it lives as long as the entry
+  return find_recent(arguments_of(inputs), backend);
 }
 
 lower::Graph Entry::graph_for(const Arguments &arguments) const {
@@ -124,10 +132,10 @@ lower::Graph Entry::graph_for(const Arguments &arguments) const {
 }
 
 // Two threads may both lower: no one waits, both programs are right.
-ProgramRef Entry::lower_and_keep(const Arguments &arguments) {
+ProgramRef Entry::lower_and_keep(const Arguments &arguments, Backend &backend) {
   auto fresh = std::make_unique<Variant>();
-  lower::Program lowered = lower::lower(graph_for(arguments));
-  lowered.packs = packs_;
+  lower::Program lowered = lower::lower(graph_for(arguments), backend);
+  if (&backend == &home_) lowered.packed = packed_;
   ProgramRef program = fresh->program = std::make_shared<const lower::Program>(std::move(lowered));
   for (size_t i = 0; i < n_arguments(); i++) {
     fresh->specs.push_back(*arguments[i].first);
@@ -148,16 +156,16 @@ ProgramRef Entry::lower_and_keep(const Arguments &arguments) {
   return program;
 }
 
-ProgramRef Entry::program_for(std::span<const Value> inputs) {
-  if (ProgramRef program = find_program(inputs)) return program;
-  return lower_and_keep(arguments_of(inputs));
+ProgramRef Entry::program_for(std::span<const Value> inputs, Backend &backend) {
+  if (ProgramRef program = find_program(inputs, backend)) return program;
+  return lower_and_keep(arguments_of(inputs), backend);
 }
 
 void Entry::prepare(std::span<const Value> inputs) {
   for (const Value &constant : traced_.constants)
     if (constant.node->state() != NodeState::done) return;
   SmallVector<Dims, 4> made;
-  lower_and_keep(arguments_of(inputs, made));
+  lower_and_keep(arguments_of(inputs, made), home_);
 }
 
 lower::Graph Entry::graph_for(std::span<const Value> inputs) {
@@ -185,7 +193,7 @@ Entry::Arguments Entry::arguments_of(std::span<const Value> inputs, SmallVector<
 int64_t Entry::constant_bytes() const noexcept {
   int64_t bytes = 0;
   for (const Value &constant : traced_.constants) bytes += byte_count(spec_of(constant));
-  bytes += packs_->bytes();
+  bytes += packed_->bytes();
   return bytes;
 }
 

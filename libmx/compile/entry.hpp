@@ -19,8 +19,8 @@ class Entry final : public Callable {
   // A lazy call: one node that computes all outputs. Draws the thread's random keys that the entry wants.
   static ValueVector call(Ref<Entry> entry, ValueVector inputs, Ref<Stream> stream);
 
-  ProgramRef find_program(std::span<const Value> inputs) override;
-  ProgramRef program_for(std::span<const Value> inputs) override;
+  ProgramRef find_program(std::span<const Value> inputs, Backend &backend) override;
+  ProgramRef program_for(std::span<const Value> inputs, Backend &backend) override;
   uint32_t n_arguments() const noexcept override { return traced_.n_inputs + traced_.n_keys; }
   std::span<const Value> constants() const noexcept override { return traced_.constants; }
   lower::Graph graph_for(std::span<const Value> inputs) override;
@@ -37,20 +37,22 @@ class Entry final : public Callable {
     std::vector<Spec> specs;
     std::vector<Dims> strides;
     ProgramRef program;
-    bool fits(std::span<const Value> inputs) const noexcept;
+    bool fits(std::span<const Value> inputs, const Backend &backend) const noexcept;
   };
   ~Entry() override;
   Arguments arguments_of(std::span<const Value> inputs) const;
   Arguments arguments_of(std::span<const Value> inputs, SmallVector<Dims, 4> &made) const;
-  ProgramRef find_recent(const Arguments &arguments);
+  ProgramRef find_recent(const Arguments &arguments, const Backend &backend);
   lower::Graph graph_for(const Arguments &arguments) const;
-  ProgramRef lower_and_keep(const Arguments &arguments);
+  ProgramRef lower_and_keep(const Arguments &arguments, Backend &backend);
   SmallVector<Spec, 1> output_specs(std::span<const Value> inputs) const;
 
   TracedGraph traced_;
   const std::string host_key_;
   const bool shapeless_;
-  const Ref<cpu::PackCache> packs_ = make_ref<cpu::PackCache>();
+  // Of the backend that the first program was for; others keep nothing.
+  Backend &home_;
+  const Ref<PackedConstants> packed_;
   SmallVector<Spec, 1> outputs_;                 // of the shapes that were traced
   std::atomic<const Variant *> first_{nullptr};  // set once: most entries have one variant, found without a lock
   std::vector<Variant> recent_;                  // the others, most recent first; guarded by LockRank::functions

@@ -14,10 +14,10 @@ using ProgramRef = std::shared_ptr<const lower::Program>;
 
 class Callable : public Object {
  public:
-  // The program for inputs that all have their values, if it was lowered before.
-  virtual ProgramRef find_program(std::span<const Value> inputs) = 0;
+  // The program of a backend for inputs that all have their values, if it was lowered before.
+  virtual ProgramRef find_program(std::span<const Value> inputs, Backend &backend) = 0;
   // The same, lowered now if need be.
-  virtual ProgramRef program_for(std::span<const Value> inputs) = 0;
+  virtual ProgramRef program_for(std::span<const Value> inputs, Backend &backend) = 0;
   // What the program reads beside the inputs, as its leaves after those. `inputs` may hold more values than it reads.
   virtual uint32_t n_arguments() const noexcept = 0;
   virtual std::span<const Value> constants() const noexcept = 0;

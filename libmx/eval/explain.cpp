@@ -25,12 +25,14 @@ std::string why_cut(const evaluation::Walk &walk, std::span<const uint32_t> regi
 
 std::string explain_region(const evaluation::Walk &walk, std::span<const uint32_t> region) {
   const evaluation::WalkNode &first = walk.nodes[region[0]];
-  if (is_call(first)) return explain(static_cast<Callable &>(*first.node->payload), first.inputs);
+  Backend &backend = backend_for(first.stream->device());
+  if (is_call(first))
+    return lower::explain(static_cast<Callable &>(*first.node->payload).graph_for(first.inputs), backend);
   lower::Graph graph;
   std::vector<Value> leaves;
   evaluation::copy_graph(walk, region, graph, leaves);
   assume_layouts(graph, leaves);
-  return lower::explain(std::move(graph));
+  return lower::explain(std::move(graph), backend);
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ std::string explain(std::span<const Value> values) {
 }
 
 std::string explain(Callable &callable, std::span<const Value> inputs) {
-  return lower::explain(callable.graph_for(inputs));
+  return lower::explain(callable.graph_for(inputs), backend_for(default_device()));
 }
 
 }  // namespace mx

@@ -58,7 +58,8 @@ void make_favourite(std::string_view key, size_t hash, const ProgramRef &program
 // nodes follow from those of the leaves.
 class Encoder {
  public:
-  explicit Encoder(const lower::Graph &graph) {
+  Encoder(const lower::Graph &graph, const Backend &backend) {
+    if (&backend != &backend_for({})) put(reinterpret_cast<intptr_t>(&backend));
     for (const lower::GraphNode &node : graph.nodes) {
       if (node.leaf) {
         add_leaf(node.specs[0], graph.leaves[node.leaf_index].strides);
@@ -116,8 +117,8 @@ ProgramRef find(std::string_view key) {
   return program;
 }
 
-ProgramRef lower_now(lower::Graph graph) {
-  return std::make_shared<const lower::Program>(lower::lower(std::move(graph)));
+ProgramRef lower_now(lower::Graph graph, Backend &backend = backend_for({})) {
+  return std::make_shared<const lower::Program>(lower::lower(std::move(graph), backend));
 }
 
 lower::Graph lone_graph(const Node &node, std::span<const Value> inputs) {
@@ -185,16 +186,16 @@ ProgramRef keep(std::string_view key, size_t n_nodes, ProgramRef program) {
 
 }  // namespace
 
-ProgramRef find_program(const lower::Graph &graph) {
-  return worth_keeping(graph) ? find(Encoder(graph).key()) : ProgramRef();
+ProgramRef find_program(const lower::Graph &graph, const Backend &backend) {
+  return worth_keeping(graph) ? find(Encoder(graph, backend).key()) : ProgramRef();
 }
 
-ProgramRef program_for(lower::Graph graph) {
-  if (!worth_keeping(graph)) return lower_now(std::move(graph));
-  const Encoder encoder(graph);
+ProgramRef program_for(lower::Graph graph, Backend &backend) {
+  if (!worth_keeping(graph)) return lower_now(std::move(graph), backend);
+  const Encoder encoder(graph, backend);
   if (ProgramRef program = find(encoder.key())) return program;
   const size_t n_nodes = graph.nodes.size();
-  return keep(encoder.key(), n_nodes, lower_now(std::move(graph)));
+  return keep(encoder.key(), n_nodes, lower_now(std::move(graph), backend));
 }
 
 ProgramRef find_program(const Node &node, std::span<const Value> inputs) {

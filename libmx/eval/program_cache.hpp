@@ -9,11 +9,11 @@ namespace mx::evaluation {
 constexpr size_t most_kept_nodes = 4096;
 
 // The program of a graph whose leaves have layouts, if it was lowered before.
-ProgramRef find_program(const lower::Graph &graph);
+ProgramRef find_program(const lower::Graph &graph, const Backend &backend);
 // The same, lowered now if need be.
-ProgramRef program_for(lower::Graph graph);
+ProgramRef program_for(lower::Graph graph, Backend &backend);
 
-// The same for a single node whose inputs all have their values; one leaf for each input.
+// The same for a single node whose inputs all have their values, on the CPU; one leaf for each input.
 ProgramRef find_program(const Node &node, std::span<const Value> inputs);
 ProgramRef program_for(const Node &node, std::span<const Value> inputs);
 

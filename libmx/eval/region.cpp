@@ -38,10 +38,11 @@ class GraphTask final : public RegionTask {
   void prepare() override {
     if (graph.nodes.size() > most_kept_nodes || !leaves_done()) return;
     lay_out();
-    program_ = graph.nodes.size() <= lower_now_nodes ? program_for(std::move(graph)) : find_program(graph);
+    program_ = graph.nodes.size() <= lower_now_nodes ? program_for(std::move(graph), backend())
+                                                     : find_program(graph, backend());
     if (!program_) return;
     estimate_ns = program_->estimate_ns;
-    small = estimate_ns <= inline_ns;
+    small = estimate_ns <= inline_ns && backend().is_synchronous();
   }
 
  private:
@@ -52,7 +53,7 @@ class GraphTask final : public RegionTask {
   lower::Results compute(std::exception_ptr &failure) override {
     if (!program_) {
       lay_out();
-      program_ = program_for(std::move(graph));
+      program_ = program_for(std::move(graph), backend());
     }
     lower::Leaves memory;
     take(memory, leaves);
@@ -70,14 +71,14 @@ class CallTask final : public RegionTask {
 
   void prepare() override {
     if (!leaves_done()) return;
-    program_ = callable_->program_for(leaves);
+    program_ = callable_->program_for(leaves, backend());
     estimate_ns = program_->estimate_ns;
-    small = estimate_ns <= inline_ns;
+    small = estimate_ns <= inline_ns && backend().is_synchronous();
   }
 
  private:
   lower::Results compute(std::exception_ptr &failure) override {
-    if (!program_) program_ = callable_->program_for(leaves);
+    if (!program_) program_ = callable_->program_for(leaves, backend());
     lower::Leaves memory;
     take(memory, std::span(leaves).first(callable_->n_arguments()));
     take(memory, callable_->constants());
@@ -201,13 +202,15 @@ void run_plain(Node::Exclusive &here, const lower::Program &program, std::span<c
 bool run_here(Node &node, int64_t &estimate_ns) {
   estimate_ns = 0;
   if (node.op == OpCode::placeholder || node.op == OpCode::thread_key) return false;
+  if ((node.stream ? node.stream->device() : default_device()).type != MX_CPU) return false;
+  Backend &cpu = backend_for({});
   auto *callable = node.op == OpCode::compiled_call ? static_cast<Callable *>(node.payload.get()) : nullptr;
   for (ProgramRef program;;) {
     {
       Node::Exclusive here(node);
       if (!here.lazy() || !all_done(here.inputs())) return false;
       std::span<const Value> inputs = here.inputs();
-      if (!program) program = callable ? callable->find_program(inputs) : find_program(node, inputs);
+      if (!program) program = callable ? callable->find_program(inputs, cpu) : find_program(node, inputs);
       if (program) {
         estimate_ns = program->estimate_ns;
         if (estimate_ns > here_ns || could_donate(*program, inputs)) return false;
@@ -220,7 +223,7 @@ bool run_here(Node &node, int64_t &estimate_ns) {
     // Lowering takes longer than the lock may be held.
     const Node::Snapshot snapshot = node.snapshot();
     if (snapshot.state != NodeState::lazy) return false;
-    program = callable ? callable->program_for(snapshot.inputs) : program_for(node, snapshot.inputs);
+    program = callable ? callable->program_for(snapshot.inputs, cpu) : program_for(node, snapshot.inputs);
   }
 }
 

@@ -29,6 +29,7 @@ class RegionTask : public Task {
   // The outputs of all targets; those that a failure took along have no buffer.
   virtual lower::Results compute(std::exception_ptr &failure) = 0;
   bool leaves_done() const noexcept;
+  Backend &backend() const { return backend_for(stream_->device()); }
 
  private:
   bool claim_targets();

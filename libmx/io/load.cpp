@@ -94,7 +94,7 @@ void scatter(int64_t itemsize, std::span<const Run> runs, int64_t stride, const 
 // Where the runs of a column-major array begin in a row-major one, one after the other.
 class RunWalker {
  public:
-  explicit RunWalker(const cpu::Tensor &out) : out_(out), index_(out.shape.size(), 0), at_(out.data) {}
+  explicit RunWalker(const Tensor &out) : out_(out), index_(out.shape.size(), 0), at_(out.data) {}
   char *next() noexcept {
     char *const here = at_;
     for (size_t axis = 1; axis < index_.size(); axis++) {
@@ -107,12 +107,12 @@ class RunWalker {
   }
 
  private:
-  const cpu::Tensor &out_;
+  const Tensor &out_;
   Dims index_;
   char *at_;
 };
 
-void load_columns(ElementReader &reader, const cpu::Tensor &out, int64_t n_elements) {
+void load_columns(ElementReader &reader, const Tensor &out, int64_t n_elements) {
   const int64_t size = itemsize(out.dtype), n = out.shape[0], n_runs = n_elements / n;
   const int64_t per_piece = piece_size / size;
   const auto buffer = std::make_unique<std::byte[]>(static_cast<size_t>(std::min(per_piece, n_elements) * size));
@@ -141,13 +141,13 @@ void load_columns(ElementReader &reader, const cpu::Tensor &out, int64_t n_eleme
 
 }  // namespace
 
-void load(const cpu::KernelCall &call) {
+void load(const KernelCall &call) {
   AttrReader attrs(call.attrs);
   const auto offset = static_cast<uint64_t>(attrs.integer());
   attrs.list();  // the shape and the dtype are the output's
   attrs.dtype();
   const bool swap = attrs.boolean(), fortran = attrs.boolean();
-  const cpu::Tensor &out = call.outputs[0];
+  const Tensor &out = call.outputs[0];
   const int64_t n = element_count(out.shape);
   ElementReader reader(static_cast<const Source &>(*call.payload), offset, out.dtype, swap);
   if (fortran && n > 0 && out.shape.size() > 1)

@@ -1,6 +1,6 @@
 // Emission: a fused unit as loop IR. Complex numbers become pairs of real values here and nowhere else.
 #pragma once
-#include "backends/cpu/loop/ir.hpp"
+#include "backends/loop/ir.hpp"
 #include "lower/fuse.hpp"
 
 namespace mx::lower {

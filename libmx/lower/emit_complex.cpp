@@ -2,7 +2,7 @@
 // Smith, "Algorithm 116: Complex division", CACM 1962). Functions are in emit_complex_math.cpp.
 #include "lower/emit_complex.hpp"
 
-#include "backends/cpu/loop/ir.hpp"
+#include "backends/loop/ir.hpp"
 #include "base/status.hpp"
 
 namespace mx::lower {

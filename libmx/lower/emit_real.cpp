@@ -1,6 +1,6 @@
 // Elementwise ops on real values: mostly one instruction, with the dtypes that the loop IR has no instruction for
 // brought to ones that it has.
-#include "backends/cpu/loop/ir.hpp"
+#include "backends/loop/ir.hpp"
 #include "base/status.hpp"
 #include "lower/emit.hpp"
 

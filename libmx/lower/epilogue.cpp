@@ -60,7 +60,7 @@ bool is_product(const Step &s) noexcept {
 
 bool fits(const Step &product, const Step &loop, Merged &outer, Merged &inner) {
   if (!is_product(product) || loop.kind != Step::Kind::loop || !loop.prepared) return false;
-  if (loop.geometry.reduced_begin != loop.geometry.reduced_end || loop::uses_indices(*loop.prepared)) return false;
+  if (loop.geometry.reduced_begin != loop.geometry.reduced_end || loop.uses_indices) return false;
   const Place &out = product.outputs[0];
   const int64_t count = byte_count(out.spec) / itemsize(out.spec.dtype);
   if (count == 0) return false;
@@ -77,6 +77,7 @@ void attach(Step &product, Step &loop) {
   matrix->row_strides = outer.strides;
   matrix->column_strides = inner.strides;
   product.epilogue = std::move(matrix);
+  product.kernel = std::move(loop.kernel);
   product.prepared = std::move(loop.prepared);
   product.scalars = std::move(loop.scalars);
   product.operand_storage = std::move(loop.operand_storage);
@@ -124,7 +125,7 @@ MatrixLoop::~MatrixLoop() {
   for (const std::atomic<const Ready *> &slot : ready_) delete slot.load(std::memory_order_relaxed);
 }
 
-loop::PreparedRef MatrixLoop::prepared_for(const Step &step, int64_t n_rows, int64_t n_columns) const {
+PreparedLoopRef MatrixLoop::prepared_for(Backend &backend, const Step &step, int64_t n_rows, int64_t n_columns) const {
   if (n_rows == rows && n_columns == columns) return step.prepared;
   for (const std::atomic<const Ready *> &slot : ready_) {
     const Ready *ready = slot.load(std::memory_order_acquire);
@@ -134,8 +135,8 @@ loop::PreparedRef MatrixLoop::prepared_for(const Step &step, int64_t n_rows, int
   loop::Geometry block;
   block.shape = {n_rows, n_columns};
   for (size_t k = 0; k < row_strides.size(); k++) block.strides.push_back({row_strides[k], column_strides[k]});
-  auto made = std::make_unique<const Ready>(n_rows, n_columns, loop::prepare(loop::kernel_of(*step.prepared), block));
-  const loop::PreparedRef prepared = made->prepared;
+  auto made = std::make_unique<const Ready>(n_rows, n_columns, backend.prepare(step.kernel, block));
+  const PreparedLoopRef prepared = made->prepared;
   for (std::atomic<const Ready *> &slot : ready_) {
     const Ready *empty = nullptr;
     if (!slot.compare_exchange_strong(empty, made.get(), std::memory_order_acq_rel)) continue;
@@ -145,13 +146,13 @@ loop::PreparedRef MatrixLoop::prepared_for(const Step &step, int64_t n_rows, int
   return prepared;
 }
 
-void MatrixLoop::run(const Step &step, std::span<char *const> operands, int64_t row, int64_t column, int64_t n_rows,
-                     int64_t n_columns) const {
-  const loop::PreparedRef prepared = prepared_for(step, n_rows, n_columns);
+void MatrixLoop::run(Backend &backend, const Step &step, std::span<char *const> operands, int64_t row, int64_t column,
+                     int64_t n_rows, int64_t n_columns) const {
+  const PreparedLoopRef prepared = prepared_for(backend, step, n_rows, n_columns);
   SmallVector<char *, 8> block;
   for (size_t k = 0; k < operands.size(); k++)
     block.push_back(operands[k] + row * row_strides[k] + column * column_strides[k]);
-  loop::run(*prepared, {block.data(), block.size()}, step.scalars);
+  backend.launch(*prepared, {block.data(), block.size()}, step.scalars);
 }
 
 }  // namespace mx::lower

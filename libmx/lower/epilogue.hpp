@@ -2,7 +2,7 @@
 // block is still in the caches. It is the loop that it would have been alone, on the rounded elements, so its results
 // are the same to the last bit.
 #pragma once
-#include "backends/cpu/epilogue.hpp"
+#include "backends/epilogue.hpp"
 #include "lower/program.hpp"
 
 namespace mx::lower {
@@ -28,28 +28,30 @@ class MatrixLoop {
   MatrixLoop &operator=(const MatrixLoop &) = delete;
   ~MatrixLoop();
   // Runs the loop of `step` on a block; `operands` are the addresses of the operands' first elements.
-  void run(const Step &step, std::span<char *const> operands, int64_t row, int64_t column, int64_t n_rows,
-           int64_t n_columns) const;
+  void run(Backend &backend, const Step &step, std::span<char *const> operands, int64_t row, int64_t column,
+           int64_t n_rows, int64_t n_columns) const;
 
  private:
   struct Ready {
     int64_t rows, columns;
-    loop::PreparedRef prepared;
+    PreparedLoopRef prepared;
   };
-  loop::PreparedRef prepared_for(const Step &step, int64_t n_rows, int64_t n_columns) const;
+  PreparedLoopRef prepared_for(Backend &backend, const Step &step, int64_t n_rows, int64_t n_columns) const;
   // Blocks come in few sizes. Threads fill the slots in any order; a full table only means more work.
   mutable std::atomic<const Ready *> ready_[8] = {};
 };
 
 // The epilogue of one run.
-class RunEpilogue final : public cpu::Epilogue {
+class RunEpilogue final : public Epilogue {
  public:
-  RunEpilogue(const Step &step, std::span<char *const> operands) noexcept : step_(step), operands_(operands) {}
+  RunEpilogue(Backend &backend, const Step &step, std::span<char *const> operands) noexcept
+      : backend_(backend), step_(step), operands_(operands) {}
   void run(int64_t row, int64_t column, int64_t rows, int64_t columns) const override {
-    step_.epilogue->run(step_, operands_, row, column, rows, columns);
+    step_.epilogue->run(backend_, step_, operands_, row, column, rows, columns);
   }
 
  private:
+  Backend &backend_;
   const Step &step_;
   std::span<char *const> operands_;
 };

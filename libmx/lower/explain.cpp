@@ -75,11 +75,11 @@ double flops_of(const Graph &graph, const GraphNode &node) {
 
 class Report {
  public:
-  explicit Report(Graph graph) : graph_(std::move(graph)) {
+  Report(Graph graph, Backend &backend) : graph_(std::move(graph)) {
     simplify(graph_);
     expand(graph_);
     fusion_ = fuse(graph_);
-    program_ = lower(graph_);
+    program_ = lower(graph_, backend);
   }
 
   std::string run() {
@@ -101,6 +101,12 @@ class Report {
     int64_t read = 0, written = 0;
     double flops = 0;
   };
+
+  // What computes a step.
+  const char *executor(const Step &step) const noexcept {
+    if (step.kind == Step::Kind::library) return "library";
+    return program_.backend->executor(*(step.kind == Step::Kind::rows ? step.passes.front() : step).prepared);
+  }
 
   void add_inputs() {
     text_ += "inputs\n";
@@ -266,11 +272,6 @@ std::string unit_name(const Graph &graph, const Unit &unit) {
   return n > max_named_ops ? text + "And" + std::to_string(n - max_named_ops) + "More" : text;
 }
 
-const char *executor(const Step &step) {
-  if (step.kind == Step::Kind::library) return "library";
-  return loop::executor(*(step.kind == Step::Kind::rows ? step.passes.front() : step).prepared);
-}
-
-std::string explain(Graph graph) { return Report(std::move(graph)).run(); }
+std::string explain(Graph graph, Backend &backend) { return Report(std::move(graph), backend).run(); }
 
 }  // namespace mx::lower

@@ -11,11 +11,8 @@ namespace mx::lower {
 std::string unit_name(const Graph &graph, const Unit &unit);
 std::string op_name(OpCode op);  // "ArgReduce"
 
-// What computes a step: "vm" or "library".
-const char *executor(const Step &step);
-
 // The program of a graph whose leaves have layouts: inputs, steps with their bytes and flops, outputs, memory, and why
 // each step was not joined with one that it reads from.
-std::string explain(Graph graph);
+std::string explain(Graph graph, Backend &backend = backend_for({}));
 
 }  // namespace mx::lower

@@ -19,7 +19,8 @@ constexpr uint32_t nowhere = UINT32_MAX;
 
 class Planner {
  public:
-  explicit Planner(const Graph &graph) : graph_(graph), fusion_(fuse(graph)), place_of_(graph.nodes.size(), nowhere) {}
+  Planner(const Graph &graph, Backend &backend)
+      : graph_(graph), backend_(backend), fusion_(fuse(graph)), place_of_(graph.nodes.size(), nowhere) {}
 
   Program run() {
     for (uint32_t i = 0; i < graph_.nodes.size(); i++)
@@ -36,7 +37,8 @@ class Planner {
       if (program_.storages[storage].kind == Storage::Kind::temp)
         program_.storages[storage].kind = Storage::Kind::owned;
     }
-    const std::vector<uint32_t> epilogues = find_epilogues(program_);
+    std::vector<uint32_t> epilogues;
+    if (backend_.is_synchronous()) epilogues = find_epilogues(program_);
     for (uint32_t at : epilogues) keep_operands(at - 1);
     merge_temporaries();
     apply_merges();
@@ -45,6 +47,7 @@ class Planner {
     release_leaves();
     note_writes();
     attach_epilogues(program_, epilogues);
+    program_.backend = &backend_;
     return std::move(program_);
   }
 
@@ -142,16 +145,16 @@ class Planner {
     canonicalize(loop.space);
     Step s = loop_step(loop);
     for (const Place &operand : loop.places) touch(operand.storage);
-    const loop::KernelRef kernel = loop::compile(loop.emitted.code);
-    s.prepared = loop::prepare(kernel, s.geometry);
+    s.kernel = backend_.compile(loop.emitted.code);
+    s.prepared = backend_.prepare(s.kernel, s.geometry);
     n_loads_.resize(step() + 1, 0);
     n_loads_[step()] = loop.emitted.n_loads;
-    program_.estimate_ns += loop::estimate_ns(*kernel, n);
+    program_.estimate_ns += backend_.estimate_ns(*s.kernel, n);
     program_.steps.push_back(std::move(s));
   }
 
   void add_rows(const Unit &unit) {
-    if (unit.tiling.n_tiles == 1) {
+    if (unit.tiling.n_tiles == 1 || !backend_.is_synchronous()) {
       for (uint32_t pass = 0; pass < unit.passes.size(); pass++) {
         add_loop(unit.passes[pass]);
         program_.steps.back().pass = pass;
@@ -175,7 +178,7 @@ class Planner {
         else
           s.written.push_back(storage);
       }
-      s.passes.push_back(tiled_pass(loop, unit.tiling, s.tile_ns));
+      s.passes.push_back(tiled_pass(backend_, loop, unit.tiling, s.tile_ns));
       s.label += (s.label.empty() ? "" : " / ") + loop.label;
       place_views(unit);
     }
@@ -241,7 +244,7 @@ class Planner {
 
   void add_library(uint32_t i) {
     const GraphNode &node = graph_.nodes[i];
-    const cpu::KernelInfo &kernel = cpu::kernel_for(node.op);
+    const KernelInfo &kernel = backend_.kernel_for(node.op);
     if (!kernel.run) fail(MX_ERROR_UNSUPPORTED, "%s has no kernel on this device", info(node.op).name);
     Step s;
     s.kind = Step::Kind::library;
@@ -454,6 +457,7 @@ class Planner {
   uint32_t n_loads(uint32_t at) const noexcept { return at < n_loads_.size() ? n_loads_[at] : 0; }
 
   const Graph &graph_;
+  Backend &backend_;
   Fusion fusion_;
   Program program_;
   std::vector<uint32_t> place_of_;  // node -> its first output in places_
@@ -468,11 +472,11 @@ class Planner {
 
 }  // namespace
 
-Program lower(Graph graph) {
+Program lower(Graph graph, Backend &backend) {
   const profile::Span span(profile::Kind::compile, "lower");
   simplify(graph);
   expand(graph);
-  Program program = Planner(graph).run();
+  Program program = Planner(graph, backend).run();
   program.note_plain();
   return program;
 }

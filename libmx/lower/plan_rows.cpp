@@ -30,27 +30,28 @@ Step loop_step(const LoopParts &loop) {
     s.operand_offset.push_back(loop.places[k].layout.offset + loop.emitted.offsets[k]);
   }
   for (uint64_t bits : loop.emitted.scalars) s.scalars.push_back(bits);
+  for (const loop::Ins &ins : loop.emitted.code.ins) s.uses_indices |= ins.op == loop::Op::iota;
   s.label = loop.label;
   return s;
 }
 
-Step tiled_pass(const LoopParts &loop, const Tiling &tiling, int64_t &tile_ns) {
-  const loop::KernelRef kernel = loop::compile(loop.emitted.code);
+Step tiled_pass(Backend &backend, const LoopParts &loop, const Tiling &tiling, int64_t &tile_ns) {
   const size_t rank = loop.space.shape.size();
   const Space tile = part_of(loop.space, tiling.shape), all = part_of(loop.space, loop.space.shape);
   const loop::Geometry whole = geometry(all);
   Step s = loop_step(loop);
   s.geometry = geometry(tile);
-  s.prepared = loop::prepare(kernel, s.geometry, &whole);
+  s.kernel = backend.compile(loop.emitted.code);
+  s.prepared = backend.prepare(s.kernel, s.geometry, &whole);
   if (tiling.cut >= 0) {
     const size_t d = static_cast<size_t>(tiling.cut);
     Dims rest = tiling.shape;
     rest[d] = loop.space.shape[d] - (tiling.counts[d] - 1) * tiling.shape[d];
-    s.last = loop::prepare(kernel, geometry(part_of(loop.space, rest)), &whole);
+    s.last = backend.prepare(s.kernel, geometry(part_of(loop.space, rest)), &whole);
   }
   int64_t n = 1;
   for (int64_t size : tile.shape) n *= size;
-  tile_ns += loop::estimate_ns(*kernel, n);
+  tile_ns += backend.estimate_ns(*s.kernel, n);
   for (size_t k = 0; k < loop.places.size(); k++) {
     Dims strides(rank, 0);
     if (loop.places[k].storage != scratch_storage)

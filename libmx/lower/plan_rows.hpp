@@ -19,7 +19,7 @@ struct LoopParts {
 Step loop_step(const LoopParts &loop);
 
 // A pass over tiles of the loop's space. Adds its estimated time for one tile to `tile_ns`.
-Step tiled_pass(const LoopParts &loop, const Tiling &tiling, int64_t &tile_ns);
+Step tiled_pass(Backend &backend, const LoopParts &loop, const Tiling &tiling, int64_t &tile_ns);
 
 // A place in scratch memory for the elements of one tile; adds its size.
 Place scratch_place(const Spec &spec, const Tiling &tiling, int64_t &scratch_bytes);

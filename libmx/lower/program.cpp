@@ -1,6 +1,5 @@
 #include "lower/program.hpp"
 
-#include "backends/cpu/strided_copy.hpp"
 #include "base/status.hpp"
 #include "lower/epilogue.hpp"
 #include "lower/run_rows.hpp"
@@ -15,13 +14,25 @@ namespace {
 class Run {
  public:
   Run(const Program &program, Leaves &leaves)
-      : program_(program), leaves_(leaves), bases_(program.storages.size()), owned_(program.storages.size()) {
-    if (program.arena_bytes) arena_ = allocate(static_cast<size_t>(program.arena_bytes));
+      : program_(program),
+        backend_(*program.backend),
+        leaves_(leaves),
+        bases_(program.storages.size()),
+        owned_(program.storages.size()) {
+    if (program.arena_bytes) arena_ = backend_.allocate(static_cast<size_t>(program.arena_bytes));
     for (size_t i = 0; i < bases_.size(); i++) {
       const Storage &storage = program.storages[i];
       if (storage.kind == Storage::Kind::leaf)
         bases_[i] = data(*leaves_[storage.index].buffer) + leaves_[storage.index].offset;
       if (storage.kind == Storage::Kind::temp && arena_) bases_[i] = data(*arena_) + storage.offset;
+    }
+  }
+
+  // Nothing that a launch uses goes before it has ended.
+  ~Run() {
+    try {
+      backend_.finish();
+    } catch (...) {  // what failed first is on its way already
     }
   }
 
@@ -40,8 +51,10 @@ class Run {
       } else {
         lose(step);
       }
-      for (uint32_t leaf : step.releases) leaves_[leaf].owned = {};
+      if (backend_.is_synchronous())
+        for (uint32_t leaf : step.releases) leaves_[leaf].owned = {};
     }
+    finish(failure);
     Results results;
     results.reserve(program_.outputs.size());
     for (const Place &place : program_.outputs) {
@@ -56,6 +69,17 @@ class Run {
   }
 
  private:
+  // What fails after its launch was reported as done takes all outputs with it.
+  void finish(std::exception_ptr &failure) {
+    try {
+      backend_.finish();
+    } catch (...) {
+      if (cancelled()) throw;
+      if (!failure) failure = std::current_exception();
+      for (const Step &step : program_.steps) lose(step);
+    }
+  }
+
   static char *data(const Buffer &buffer) noexcept { return reinterpret_cast<char *>(buffer.data()); }
 
   void run_step(const Step &step) {
@@ -120,7 +144,7 @@ class Run {
       owned_[storage] = donor;
       break;
     }
-    if (!owned_[storage]) owned_[storage] = allocate(static_cast<size_t>(s.bytes));
+    if (!owned_[storage]) owned_[storage] = backend_.allocate(static_cast<size_t>(s.bytes));
     return bases_[storage] = data(*owned_[storage]);
   }
 
@@ -133,7 +157,7 @@ class Run {
 
   void run_loop(const Step &step) {
     const SmallVector<char *, 8> operands = loop_operands(step);
-    loop::run(*step.prepared, {operands.data(), operands.size()}, step.scalars);
+    backend_.launch(*step.prepared, {operands.data(), operands.size()}, step.scalars);
   }
 
   void run_passes(const Step &step) {
@@ -143,34 +167,36 @@ class Run {
         const uint32_t storage = pass.operand_storage[k];
         operands.push_back(storage == scratch_storage ? nullptr : base(storage) + pass.operand_offset[k]);
       }
-    run_rows(step, {operands.data(), operands.size()});
+    run_rows(backend_, step, {operands.data(), operands.size()});
   }
 
-  cpu::Tensor tensor(const Place &place) {
+  Tensor tensor(const Place &place) {
     return {place.spec.dtype, place.spec.shape, place.layout.strides, base(place.storage) + place.layout.offset};
   }
 
   // Memory that somebody outside could change is read anew by every run.
   bool keeps_packed(const Step &step) const noexcept {
-    if (step.constant_b == UINT32_MAX || !program_.packs) return false;
+    if (step.constant_b == UINT32_MAX || !program_.packed) return false;
     Buffer *const buffer = leaves_[step.constant_b].buffer;
     return buffer && buffer->writable() && !buffer->pinned();
   }
 
   void run_library(const Step &step) {
-    SmallVector<cpu::Tensor, 4> inputs, outputs;
+    SmallVector<Tensor, 4> inputs, outputs;
     for (const Place &place : step.inputs) inputs.push_back(tensor(place));
     for (const Place &place : step.outputs) outputs.push_back(tensor(place));
-    if (step.copies_first && inputs[0].data != outputs[0].data) cpu::copy(outputs[0], inputs[0]);
-    cpu::PackCache *const packs = keeps_packed(step) ? program_.packs.get() : nullptr;
+    if (step.copies_first && inputs[0].data != outputs[0].data) backend_.launch_copy(outputs[0], inputs[0]);
+    PackedConstants *const packed = keeps_packed(step) ? program_.packed.get() : nullptr;
     if (!step.epilogue)
-      return step.function({step.op, step.attrs, inputs, outputs, step.payload.get(), nullptr, packs});
+      return backend_.launch(step.function,
+                             {step.op, step.attrs, inputs, outputs, step.payload.get(), nullptr, packed});
     const SmallVector<char *, 8> operands = loop_operands(step);
-    const RunEpilogue epilogue(step, {operands.data(), operands.size()});
-    step.function({step.op, step.attrs, inputs, outputs, step.payload.get(), &epilogue, packs});
+    const RunEpilogue epilogue(backend_, step, {operands.data(), operands.size()});
+    backend_.launch(step.function, {step.op, step.attrs, inputs, outputs, step.payload.get(), &epilogue, packed});
   }
 
   const Program &program_;
+  Backend &backend_;
   Leaves &leaves_;
   SmallVector<char *, 8> bases_;
   SmallVector<Ref<Buffer>, 8> owned_;
@@ -187,7 +213,7 @@ bool can_become(const Buffer &buffer, int64_t offset, const Storage &storage) no
 }
 
 void Program::note_plain() noexcept {
-  is_plain = steps.size() == 1 && steps[0].kind == Step::Kind::loop && arena_bytes == 0 &&
+  is_plain = backend->is_synchronous() && steps.size() == 1 && steps[0].kind == Step::Kind::loop && arena_bytes == 0 &&
              storages.size() <= most_plain_storages && steps[0].operand_storage.size() <= most_plain_storages &&
              outputs.size() <= most_plain_outputs;
   size_t n_owned = 0;
@@ -208,7 +234,7 @@ void Program::run_plain(std::span<char *const> leaves, std::span<Result> results
   for (size_t k = 0; k < outputs.size(); k++) {
     const Place &place = outputs[k];
     results[k].layout = place.layout;
-    if (!results[k].buffer) results[k].buffer = allocate(static_cast<size_t>(storages[place.storage].bytes));
+    if (!results[k].buffer) results[k].buffer = backend->allocate(static_cast<size_t>(storages[place.storage].bytes));
     bases[place.storage] = reinterpret_cast<char *>(results[k].buffer->data());
   }
   const Step &step = steps[0];
@@ -217,7 +243,7 @@ void Program::run_plain(std::span<char *const> leaves, std::span<Result> results
   for (size_t k = 0; k < n; k++) operands[k] = bases[step.operand_storage[k]] + step.operand_offset[k];
   check_cancel();
   const profile::KernelSpan span(step.label);
-  loop::run(*step.prepared, {operands, n}, step.scalars);
+  backend->launch(*step.prepared, {operands, n}, step.scalars);
 }
 
 Results Program::run(Leaves leaves, std::exception_ptr *failure) const {

@@ -5,9 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cpu/kernel.hpp"
-#include "backends/cpu/loop/loop.hpp"
-#include "backends/cpu/matmul_packs.hpp"
+#include "backends/backend.hpp"
 #include "core/output.hpp"
 #include "lower/graph.hpp"
 
@@ -50,8 +48,10 @@ struct Step {
   Kind kind = Kind::loop;
   OpCode op = OpCode::copy;
   // loop
-  loop::PreparedRef prepared;
+  LoopKernelRef kernel;
+  PreparedLoopRef prepared;
   loop::Geometry geometry;
+  bool uses_indices = false;  // its values depend on where in the space they are
   SmallVector<uint64_t, 4> scalars;
   SmallVector<uint32_t, 4> operand_storage;  // per operand; of rows: what is read, then what is written
   SmallVector<int64_t, 4> operand_offset;
@@ -62,10 +62,10 @@ struct Step {
   int64_t scratch_bytes = 0;  // that each thread needs for values that no other tile sees
   int64_t tile_ns = 0;        // estimated
   // a pass: `prepared` is for a whole tile
-  loop::PreparedRef last;             // for a tile that is smaller
+  PreparedLoopRef last;               // for a tile that is smaller
   SmallVector<Dims, 4> tile_strides;  // per operand: from tile to tile along each dimension, in bytes
   // library
-  cpu::KernelFunction function = nullptr;
+  KernelFunction function = nullptr;
   bool copies_first = false;  // in place on another storage: inputs[0] is copied into outputs[0] first
   Attrs attrs;
   Ref<Object> payload;
@@ -108,8 +108,9 @@ class Program {
   std::vector<Step> steps;
   std::vector<Place> outputs;
   int64_t arena_bytes = 0;
-  int64_t estimate_ns = 0;    // on one thread
-  Ref<cpu::PackCache> packs;  // for constant operands of products; null if nobody keeps them
+  int64_t estimate_ns = 0;  // on one thread
+  Backend *backend = nullptr;
+  Ref<PackedConstants> packed;  // for constant operands of products; null if nobody keeps them
 
   // One loop, and nothing but leaves and outputs: most of what small evaluations run. Then run_plain does the same as
   // run, from the addresses of the leaves, which stay with the caller, to as many results as there are outputs; into
@@ -129,7 +130,7 @@ class Program {
 
 // Lowers a graph whose leaves have layouts; their offsets are ignored, because they are arguments of a run. Pure and
 // deterministic.
-Program lower(Graph graph);
+Program lower(Graph graph, Backend &backend = backend_for({}));
 
 // As text, for tests and explain.
 std::string print(const Program &program);

@@ -4,7 +4,7 @@
 // be closed.
 #include "lower/sets.hpp"
 
-#include "backends/cpu/loop/ir.hpp"
+#include "backends/loop/ir.hpp"
 
 namespace mx::lower {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/cpu/loop/ir.hpp"
+#include "backends/loop/ir.hpp"
 
 namespace mx::lower {
 namespace {

@@ -1,4 +1,4 @@
-// The device table: one CPU. Defaults are plain words, so reading one never fails.
+// The device table: one CPU, and what backends were added for. Defaults are plain words, so reading one never fails.
 #include "runtime/device.hpp"
 
 #include <atomic>
@@ -9,6 +9,7 @@ namespace mx {
 namespace {
 
 constinit std::atomic<uint64_t> process_default{0};  // type << 32 | index; MX_CPU 0
+constinit std::atomic<int> counts[2] = {1, 0};
 thread_local constinit Device thread_default;
 thread_local constinit bool has_thread_default = false;
 
@@ -25,7 +26,11 @@ void require_device(Device device) {
 
 }  // namespace
 
-int device_count(mx_device_type type) noexcept { return type == MX_CPU ? 1 : 0; }
+int device_count(mx_device_type type) noexcept {
+  return type == MX_CPU || type == MX_GPU ? counts[type].load(std::memory_order_acquire) : 0;
+}
+
+void add_device(mx_device_type type) noexcept { counts[type].store(1, std::memory_order_release); }
 
 Device default_device() noexcept {
   return has_thread_default ? thread_default : unpack(process_default.load(std::memory_order_relaxed));

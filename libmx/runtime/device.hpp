@@ -13,6 +13,7 @@ struct Device {
 };
 
 int device_count(mx_device_type type) noexcept;
+void add_device(mx_device_type type) noexcept;  // one that a backend was added for
 // The process's default, or the calling thread's override.
 Device default_device() noexcept;
 void set_default_device(Device device);                // process-wide; throws INVALID_ARGUMENT if there is none such

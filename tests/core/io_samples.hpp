@@ -58,7 +58,7 @@ inline std::string elements(const mx::io::Entry &entry) {
   attrs.put(static_cast<int64_t>(entry.offset)).put(std::span<const int64_t>(entry.spec.shape));
   attrs.put(entry.spec.dtype).put(entry.swap).put(entry.fortran);
   const mx::Dims strides = mx::row_major(entry.spec.shape, mx::itemsize(entry.spec.dtype));
-  const mx::cpu::Tensor tensor{entry.spec.dtype, entry.spec.shape, strides, out.data()};
+  const mx::Tensor tensor{entry.spec.dtype, entry.spec.shape, strides, out.data()};
   mx::io::load({mx::OpCode::load, attrs, {}, {&tensor, 1}, entry.source.get()});
   return out;
 }

@@ -3,9 +3,9 @@
 // output is all that a correct kernel does, so results are compared exactly.
 #include <mutex>
 
-#include "backends/cpu/epilogue.hpp"
 #include "backends/cpu/matmul.hpp"
 #include "backends/cpu/matmul_packs.hpp"
+#include "backends/epilogue.hpp"
 #include "runtime/pool.hpp"
 #include "tests/kernels/kernel_test.hpp"
 

@@ -297,7 +297,8 @@ void run(Call &call, const KernelCall &of, const char *name) {
   constexpr int64_t whole_work = int64_t{1} << 26;
   const bool whole = is_small(p) || (is_at_most(p.m, p.n, p.k, whole_work) && call.count >= 2 * num_threads());
   if (whole) return multiply_batch(call);
-  if (of.packs && call.count == 1 && !is_gemv(p) && p.k > 0) p.packed_b = of.packs->packed(p);
+  if (of.packed && call.count == 1 && !is_gemv(p) && p.k > 0)
+    p.packed_b = static_cast<PackCache *>(of.packed)->packed(p);
   for (int64_t i = 0; i < call.count; i++) multiply_large(nth(call, i));
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
-#include "backends/cpu/epilogue.hpp"
 #include "backends/cpu/matmul_level.hpp"
+#include "backends/epilogue.hpp"
 #include "runtime/memory.hpp"
 
 namespace mx::cpu {

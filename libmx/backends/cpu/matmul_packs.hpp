@@ -1,20 +1,19 @@
-// Packed constants: the right operand of products that come again with the very same matrix. Belongs to whoever owns
-// the matrix and drops it first (a compiled entry); what it holds counts as active memory, as all buffers do.
+// Packed constants: the right operand of products that come again with the very same matrix.
 #pragma once
 #include <atomic>
 
 #include "backends/cpu/matmul_driver.hpp"
-#include "base/object.hpp"
+#include "backends/kernel.hpp"
 
 namespace mx::cpu {
 
-class PackCache : public Object {
+class PackCache final : public PackedConstants {
  public:
   PackCache() = default;
   // The packed form of p.b, made if it is not there; nullptr if there is no memory for it. Any thread; two that come at
   // once may both pack, one copy stays.
   const char *packed(const Product &p);
-  int64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  int64_t bytes() const noexcept override { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   struct Pack {

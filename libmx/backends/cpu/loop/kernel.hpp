@@ -78,7 +78,7 @@ struct Reduction {
   uint16_t operand;
 };
 
-class Kernel {
+class Kernel final : public LoopKernel {
  public:
   Code code;
   const Backend *backend;

@@ -1,11 +1,7 @@
 // Compiling and running loop kernels. Kernels are cached by content, process-wide, bounded; evicted ones live until
 // their last user is gone.
 #pragma once
-#include <memory>
-#include <span>
-
-#include "backends/cpu/loop/ir.hpp"
-#include "base/small_vector.hpp"
+#include "backends/backend.hpp"
 
 namespace mx::loop {
 
@@ -14,16 +10,6 @@ using KernelRef = std::shared_ptr<const Kernel>;
 
 // Finds or makes the kernel for this code. Throws INTERNAL if the code is malformed, bad_alloc.
 KernelRef compile(const Code &code);
-
-// The iteration space and how the operands lie in it. Dimensions go from outermost to innermost; lower/ has put them in
-// the best order and merged what could be merged. Reduced dimensions are neighbours: either innermost ("row"
-// reductions) or followed by kept dimensions ("column" reductions). An operand's stride is 0 along dimensions it is
-// broadcast over.
-struct Geometry {
-  Dims shape;
-  uint32_t reduced_begin = 0, reduced_end = 0;  // dimensions [begin, end) are reduced; equal when none is
-  SmallVector<Dims, 4> strides;                 // of each operand: bytes, as many as dimensions
-};
 
 // A kernel made ready for one geometry: immutable, shareable between threads, run as often as one likes.
 class Prepared;
@@ -43,9 +29,6 @@ void run(const Prepared &prepared, std::span<char *const> data, std::span<const 
 
 // Which executor the next run takes, as far as is known before it: "jit" or "vm".
 const char *executor(const Prepared &prepared);
-
-const KernelRef &kernel_of(const Prepared &prepared) noexcept;
-bool uses_indices(const Prepared &prepared) noexcept;  // its values depend on where in the space they are
 
 // A rough estimate of the run time in nanoseconds on one thread, for deciding whether to run inline.
 int64_t estimate_ns(const Kernel &kernel, int64_t n_elements) noexcept;

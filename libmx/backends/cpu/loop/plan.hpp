@@ -64,7 +64,7 @@ Reduce reduce_mode(const Kernel &kernel, const Geometry &geometry) noexcept;
 // What a small run takes at most of the stack.
 constexpr int64_t small_buffer_bytes = 12 * 1024;
 
-class Prepared {
+class Prepared final : public PreparedLoop {
  public:
   Prepared(KernelRef k, const Geometry &geometry, const Geometry &whole);
   KernelRef kernel;

@@ -75,9 +75,6 @@ void run_elementwise(const Call &call) {
   });
 }
 
-const KernelRef &kernel_of(const Prepared &prepared) noexcept { return prepared.kernel; }
-bool uses_indices(const Prepared &prepared) noexcept { return !prepared.kernel->indices.empty(); }
-
 void run(const Prepared &prepared, std::span<char *const> data, std::span<const uint64_t> scalars) {
   const Kernel &kernel = *prepared.kernel;
   if (data.size() < kernel.n_operands || scalars.size() < kernel.n_scalars)

@@ -10,7 +10,7 @@
 #pragma once
 #include <cstdint>
 
-#include "backends/cpu/loop/op.hpp"
+#include "backends/loop/op.hpp"
 
 namespace mx::loop {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace mx::cpu {
+namespace mx {
 
 // The output seen as one matrix: batches are rows. Called once for every block of it, in any order, on any thread.
 class Epilogue {
@@ -13,4 +13,4 @@ class Epilogue {
   ~Epilogue() = default;
 };
 
-}  // namespace mx::cpu
+}  // namespace mx

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/loop/op.hpp"
+#include "backends/loop/op.hpp"
 #include "base/dtype.hpp"
 
 namespace mx::loop {
