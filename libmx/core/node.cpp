@@ -8,8 +8,13 @@ namespace {
 
 constexpr int lock_shift = 2, lock_width = 30;  // of Node::word_
 
-thread_local Node *dead = nullptr;
-thread_local bool burying = false;
+// What a thread has dropped and not freed yet. Functions take one reference: each access to a thread_local of a shared
+// library is a call.
+struct Graves {
+  Node *dead = nullptr;
+  bool burying = false;
+};
+thread_local constinit Graves graves;
 constexpr size_t most_at_once = 4096;
 constinit std::atomic<Node *> waiting{nullptr};  // dead nodes, linked as those in `dead`
 
@@ -117,13 +122,16 @@ void Node::Exclusive::finish(std::span<Result> results) noexcept {
 // Deleting a node drops its inputs, which may be their last references: those queue up here instead of recursing. Who
 // drops a large graph may hold a lock of the host (Python's GIL), so beyond some nodes the rest waits.
 void Node::destroy() noexcept {
-  next_dead_ = dead;
-  dead = this;
-  if (!burying) bury(most_at_once);
+  Graves &mine = graves;
+  next_dead_ = mine.dead;
+  mine.dead = this;
+  if (!mine.burying) bury(most_at_once);
 }
 
 void Node::bury(size_t most) noexcept {
-  burying = true;
+  Graves &mine = graves;
+  Node *&dead = mine.dead;
+  mine.burying = true;
   for (size_t n = 0;; n++) {
     if (!dead && waiting.load(std::memory_order_relaxed)) dead = waiting.exchange(nullptr, std::memory_order_acquire);
     Node *node = dead;
@@ -143,11 +151,11 @@ void Node::bury(size_t most) noexcept {
     dead = node->next_dead_;
     delete node;
   }
-  burying = false;
+  mine.burying = false;
 }
 
 void bury_waiting_nodes() noexcept {
-  if (waiting.load(std::memory_order_relaxed) && !burying) Node::bury(SIZE_MAX);
+  if (waiting.load(std::memory_order_relaxed) && !graves.burying) Node::bury(SIZE_MAX);
 }
 
 Value make(OpCode op, Attrs attrs, ValueVector inputs, Ref<Stream> stream, Ref<Object> payload) {
