@@ -45,9 +45,15 @@ def only_array(x: Any, name: str) -> array:
     return x  # type: ignore[return-value]
 
 
-def arrays(xs: Sequence[Any], name: str) -> list[array]:
+def arrays(xs: Sequence[Any], name: str) -> Sequence[array]:
     """A sequence of arrays."""
-    if isinstance(xs, BufferBase):
+    if isinstance(xs, (list, tuple)):  # no second list, and no frame for making one, where nothing has to be converted
+        for x in xs:
+            if not isinstance(x, BufferBase):
+                break
+        else:
+            return xs
+    elif isinstance(xs, BufferBase):
         return list(xs)
     return [x if isinstance(x, BufferBase) else only_array(x, name) for x in xs]  # type: ignore[misc]
 
