@@ -96,7 +96,15 @@ def test_threads_do_not_show(threads):
         mx.set_num_threads(before)
 
 
-def test_a_packed_constant_is_counted_and_freed():
+@pytest.fixture(params=[0, 2])
+def thread_count(request):
+    before = mx.num_threads()
+    mx.set_num_threads(request.param)
+    yield request.param
+    mx.set_num_threads(before)
+
+
+def test_a_packed_constant_is_counted_and_freed(thread_count):
     gc.collect()
     w = normal(256, 512)
     x = normal(128, 256, seed=1)

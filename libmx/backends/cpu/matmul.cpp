@@ -295,7 +295,8 @@ void run(Call &call, const KernelCall &of, const char *name) {
   if (call.count == 1 && is_small(p)) return multiply_small(p, Scratch(small_scratch(p)).get());
   // A thread takes whole products if there are enough of them, and each keeps it busy for 2 ms at most.
   constexpr int64_t whole_work = int64_t{1} << 26;
-  const bool whole = is_small(p) || (is_at_most(p.m, p.n, p.k, whole_work) && call.count >= 2 * num_threads());
+  const bool whole =
+      is_small(p) || (is_at_most(p.m, p.n, p.k, whole_work) && call.count >= 2 * std::max(1, num_threads()));
   if (whole) return multiply_batch(call);
   if (of.packed && call.count == 1 && !is_gemv(p) && p.k > 0)
     p.packed_b = static_cast<PackCache *>(of.packed)->packed(p);
