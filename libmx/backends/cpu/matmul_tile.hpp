@@ -346,7 +346,7 @@ void multiply<mx::Complex64>(void *sums, int64_t ld, const void *a, const void *
     }
 }
 
-// Rows of A as they lie, in tiles of tile_rows and then 4, 2 and 1 rows. V: vectors that hold n columns.
+// Rows of A as they lie, in tiles of tile_rows and then 8, 4, 2 and 1 rows. V: vectors that hold n columns.
 template <class T, int V>
 void multiply_rows(T *c, int64_t ld, Rows<T> a, const T *b, int64_t b_step, int64_t m, int64_t n, int64_t k, bool add,
                    Calls &calls) {
@@ -355,6 +355,7 @@ void multiply_rows(T *c, int64_t ld, Rows<T> a, const T *b, int64_t b_step, int6
       tile_rows_of<T, R, V>(c, ld, a, b, b_step, n, k, add, calls.take(k));
   };
   run(std::integral_constant<int, tile_rows>());
+  if constexpr (tile_rows > 8) run(std::integral_constant<int, 8>());
   run(std::integral_constant<int, 4>());
   run(std::integral_constant<int, 2>());
   run(std::integral_constant<int, 1>());
