@@ -85,6 +85,12 @@ void pack_copied(Sum *to, const char *from, int64_t step, int64_t k, int count) 
     }
 }
 
+#if defined(__AVX512F__)
+constexpr bool has_masks = true;
+#else
+constexpr bool has_masks = false;
+#endif
+
 // The last panel of lanes that lie side by side.
 template <class S, int Size>
 void pack_some(S *to, const char *from, int64_t step, int64_t lanes, int64_t k) {
@@ -117,8 +123,8 @@ void pack(void *to, const char *from, int64_t lane, int64_t step, int64_t n, int
       const int count = n - i >= 4 * Size ? 4 : 1;
       pack_copied<S, Size>(out, panel, step, k, count);
       i += (count - 1) * Size;
-    } else if (std::is_same_v<S, Sum> && lane == sizeof(S)) {
-      if constexpr (std::is_same_v<S, Sum>) pack_some<S, Size>(out, panel, step, lanes, k);
+    } else if (has_masks && std::is_same_v<S, Sum> && lane == sizeof(S)) {
+      if constexpr (has_masks && std::is_same_v<S, Sum>) pack_some<S, Size>(out, panel, step, lanes, k);
     } else {
       pack_scalar<S, Size>(out, panel, lane, step, lanes, 0, k);
     }

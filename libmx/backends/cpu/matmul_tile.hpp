@@ -149,9 +149,11 @@ inline __attribute__((always_inline)) void put(T *c, int64_t ld, const Vec<T> (&
     }
     return;
   }
+#if defined(__AVX512F__)
 #pragma GCC unroll 12
   for (int i = 0; i < R; i++) {
     if (i == m) return;
+#pragma GCC unroll 4
     for (int v = 0; v < V; v++) {
       const int64_t some = n - v * w < w ? n - v * w : w;
       if (some <= 0) break;
@@ -161,6 +163,14 @@ inline __attribute__((always_inline)) void put(T *c, int64_t ld, const Vec<T> (&
     c += ld;
     forget(c);
   }
+#else
+  T edge[R * V * w];
+#pragma GCC unroll 12
+  for (int i = 0; i < R; i++)
+    for (int v = 0; v < V; v++) store<T>(edge + (i * V + v) * w, sums[i][v]);
+  for (int64_t i = 0; i < m; i++, c += ld)
+    for (int64_t j = 0; j < n; j++) c[j] = add ? c[j] + edge[i * V * w + j] : edge[i * V * w + j];
+#endif
 }
 
 // Rounds the m x n corner of the tile to elements of the output.
@@ -171,6 +181,7 @@ inline __attribute__((always_inline)) void put_rounded(typename Rounded::Stored 
 #pragma GCC unroll 12
   for (int i = 0; i < R; i++) {
     if (i == m) return;
+#pragma GCC unroll 4
     for (int v = 0; v < V; v++) {
       if (n >= (v + 1) * w) {
         Rounded::round_vector(reinterpret_cast<char *>(c + v * w), sums[i][v]);

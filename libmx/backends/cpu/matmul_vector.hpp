@@ -67,9 +67,9 @@ inline Vec<T> load_some(const void *p, int64_t n) {
   else
     return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
 #else
-  Vec<T> v{};
-  for (int64_t i = 0; i < n; i++) v[i] = static_cast<const T *>(p)[i];
-  return v;
+  T some[width<T>] = {};
+  for (int64_t i = 0; i < n; i++) some[i] = static_cast<const T *>(p)[i];
+  return load<T>(some);
 #endif
 }
 template <class T>
@@ -81,7 +81,9 @@ inline void store_some(void *p, Vec<T> v, int64_t n) {
   else
     _mm512_mask_storeu_pd(p, static_cast<__mmask8>(mask), v);
 #else
-  for (int64_t i = 0; i < n; i++) static_cast<T *>(p)[i] = v[i];
+  T some[width<T>];  // an index into the vector would keep it out of the registers
+  store<T>(some, v);
+  for (int64_t i = 0; i < n; i++) static_cast<T *>(p)[i] = some[i];
 #endif
 }
 
