@@ -6,11 +6,15 @@
 
 #include "backends/cpu/matmul_driver.hpp"
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 namespace mx::cpu {
 
-// A slot is taken for a range of groups. Whoever comes first has the first one, so that in the next call, too, a thread
-// works on what is in its own caches: other cores' caches may be as far away as memory. Slots without groups left take
-// those of others. Their memory is cut from one block, because large blocks lie in huge pages.
+// A slot is taken for a range of groups, that of the thread's processor if it is free: so in the next call, too, a
+// processor works on what is in its own caches. Other processors' caches may be as far away as memory. Slots without
+// groups left take those of others. Their memory is cut from one block, because large blocks lie in huge pages.
 class Slots {
  public:
   static constexpr int most = 64;
@@ -51,11 +55,20 @@ class Slots {
 
  private:
   int64_t begin(int slot) const noexcept { return slot * groups_ / count_; }
+  static int processor() noexcept {
+#ifdef __linux__
+    return std::max(sched_getcpu(), 0);
+#else
+    return 0;
+#endif
+  }
   int take() noexcept {
+    const uint64_t own = uint64_t{1} << processor() % count_;
     uint64_t free = free_.load(std::memory_order_relaxed);
-    while (free != 0)
-      if (free_.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire))
-        return std::countr_zero(free);
+    while (free != 0) {
+      const uint64_t one = free & own ? own : free & -free;
+      if (free_.compare_exchange_weak(free, free & ~one, std::memory_order_acquire)) return std::countr_zero(one);
+    }
     return -1;
   }
   char *const memory_;
