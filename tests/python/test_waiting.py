@@ -63,8 +63,8 @@ def body(x):
 path = os.path.join(tempfile.mkdtemp(), "x.npz")
 if {name == "load"}: mx.savez_compressed(path, a=mx.zeros((50_000_000,)))
 def attempt():
-    later(0.05, signal.SIGINT)
     try:
+        later(0.05, signal.SIGINT)
         {INTERRUPTED[name]}
         time.sleep(1)
     except KeyboardInterrupt:
