@@ -38,7 +38,7 @@ struct Case {
     for (uint64_t s : scalars) a.scalars.push_back(s);
     return a;
   }
-  void run_and_check(const Backend &backend, const char *what) const {
+  void run_and_check(const loop::Backend &backend, const char *what) const {
     // Expected bytes of every output, its gaps included.
     std::vector<std::vector<char>> got;
     std::vector<bool> written(operands.size());
@@ -79,7 +79,7 @@ struct Case {
   }
   // Bit for bit, but that a NaN equals any other: which of two NaN operands lives on is up to the executor.
   void compare_executors(const std::vector<uint64_t> &by_vm, const std::vector<uint64_t> &by_jit,
-                         const std::vector<bool> &written, const char *what, const Backend &backend) const {
+                         const std::vector<bool> &written, const char *what, const loop::Backend &backend) const {
     size_t at = 0;
     for (size_t i = 0; i < operands.size(); i++) {
       const DType type = part_dtype(operands[i]->type);
@@ -100,7 +100,7 @@ struct Case {
     for (const Ins &x : code.ins)
       fprintf(stderr, "  op %d %s arg %d: %d %d %d\n", static_cast<int>(x.op), mx::name(x.type), x.arg, x.a, x.b, x.c);
   }
-  void compare_output(size_t i, const char *what, const Backend &backend) const {
+  void compare_output(size_t i, const char *what, const loop::Backend &backend) const {
     std::vector<uint64_t> values(code.ins.size());
     for_each_index(shape, [&](const Shape &index) {
       for (size_t v = 0; v < code.ins.size(); v++) {
@@ -166,7 +166,7 @@ bool is_math(Op op) {
 }
 
 // Loads or scalars for the operands, the instruction, a store.
-void test_instruction(const Backend &backend, Op op, DType type, int scalars, int64_t n) {
+void test_instruction(const loop::Backend &backend, Op op, DType type, int scalars, int64_t n) {
   Case c;
   c.shape = {n};
   Ins ins{op, compares(op) || (op >= Op::is_nan && op <= Op::is_finite) ? DType::bool_ : type};
@@ -188,7 +188,7 @@ void test_instruction(const Backend &backend, Op op, DType type, int scalars, in
   c.run_and_check(backend, "instruction");
 }
 
-void test_instructions(const Backend &backend) {
+void test_instructions(const loop::Backend &backend) {
   for (int op = static_cast<int>(Op::negative); op < static_cast<int>(Op::n_ops); op++)
     for (DType type : all_types) {
       const Op o = static_cast<Op>(op);
@@ -199,7 +199,7 @@ void test_instructions(const Backend &backend) {
     }
 }
 
-void test_casts(const Backend &backend) {
+void test_casts(const loop::Backend &backend) {
   for (DType from : all_types)
     for (DType to : all_types) {
       Case c;
@@ -213,7 +213,7 @@ void test_casts(const Backend &backend) {
     }
 }
 
-void test_select(const Backend &backend) {
+void test_select(const loop::Backend &backend) {
   for (DType type : all_types)
     for (int order = 0; order < 6; order++) {
       // The operands are computed in every order, so that each of them is the newest once.
@@ -333,7 +333,7 @@ Case random_case(const Shape &shape) {
   return c;
 }
 
-void test_programs(const Backend &backend) {
+void test_programs(const loop::Backend &backend) {
   for (int i = 0; i < 1500; i++) {
     Shape shape(static_cast<size_t>(random_below(6)));
     for (int64_t &n : shape)
@@ -343,7 +343,7 @@ void test_programs(const Backend &backend) {
   }
 }
 
-void test_tails(const Backend &backend) {
+void test_tails(const loop::Backend &backend) {
   for (int64_t n = 0; n <= 300; n++) {
     Case c;
     c.shape = {n};
@@ -360,7 +360,7 @@ void test_tails(const Backend &backend) {
 }
 
 // An output may lie exactly on an input, also when the input is read again after the store.
-void test_in_place(const Backend &backend) {
+void test_in_place(const loop::Backend &backend) {
   for (int64_t n : {1, 7, 64, 1000, 5000}) {
     std::vector<float> x(static_cast<size_t>(n)), y(x.size());
     for (float &v : x) v = static_cast<float>(random_below(1000));
@@ -384,7 +384,7 @@ void test_in_place(const Backend &backend) {
 }
 
 // Large enough for the worker pool and for stores past the caches.
-void test_large(const Backend &backend) {
+void test_large(const loop::Backend &backend) {
   Code code;
   code.operands = {DType::float32, DType::float32, DType::float32};
   code.ins = {{Op::load, DType::float32},
@@ -456,7 +456,7 @@ void test_cache() {
 }  // namespace
 
 int main() {
-  for (const Backend *backend : loop::all_backends()) {
+  for (const loop::Backend *backend : loop::all_backends()) {
     random_state = 1;
     test_casts(*backend);
     test_select(*backend);

@@ -77,7 +77,7 @@ struct Problem {
     return memory.back();
   }
   // Runs it both ways and says whether the second was the JIT.
-  bool compare(const Backend &backend) {
+  bool compare(const loop::Backend &backend) {
     const loop::PreparedRef p = prepared(loop::compile_for(backend, code));
     const std::vector<char> by_vm = run(*p, Policy::never);
     const std::vector<char> &by_jit = run(*p, Policy::always);
@@ -100,10 +100,10 @@ bool can_assemble() {
   return false;
 #endif
 }
-bool is_wide_enough(const Backend &backend) { return can_assemble() && backend.level->vector_bytes >= 32; }
+bool is_wide_enough(const loop::Backend &backend) { return can_assemble() && backend.level->vector_bytes >= 32; }
 
 // The common ones, so that nothing falls back unnoticed.
-void test_coverage(const Backend &backend) {
+void test_coverage(const loop::Backend &backend) {
   const auto does = [&](Op op, DType type, DType result) {
     Problem p;
     uint16_t v[3] = {};
@@ -142,7 +142,7 @@ void test_coverage(const Backend &backend) {
 }
 
 // All inputs are alive at once, in more rows than there are registers for addresses.
-void test_pressure(const Backend &backend) {
+void test_pressure(const loop::Backend &backend) {
   for (int n_inputs : {12, 31, 64}) {
     Problem p;
     std::vector<uint16_t> all;
@@ -157,7 +157,7 @@ void test_pressure(const Backend &backend) {
 }
 
 // Sums and extremes alone would keep half of a core's units waiting; what moves to the others keeps its value.
-void test_balance(const Backend &backend) {
+void test_balance(const loop::Backend &backend) {
   Problem p;
   const uint16_t x = p.input(), y = p.input();
   uint16_t v = x;
@@ -177,7 +177,7 @@ void test_balance(const Backend &backend) {
 #endif
 }
 
-void test_lengths(const Backend &backend) {
+void test_lengths(const loop::Backend &backend) {
   for (int64_t n : {1, 2, 7, 15, 16, 17, 63, 64, 65, 127, 128, 129, 1000, 2049, 40000}) {
     Problem p;
     p.n = n;
@@ -187,7 +187,7 @@ void test_lengths(const Backend &backend) {
   }
 }
 
-void test_too_long(const Backend &backend) {
+void test_too_long(const loop::Backend &backend) {
   Problem p;
   uint16_t v = p.input();
   for (int i = 0; i < 900; i++) v = p.apply(Op::log1p, v);
@@ -195,7 +195,7 @@ void test_too_long(const Backend &backend) {
   CHECK(!p.compare(backend));
 }
 
-void test_nan_bound(const Backend &backend) {
+void test_nan_bound(const loop::Backend &backend) {
   Problem p;
   p.output(p.apply(Op::maximum, p.input(), p.scalar(0.5f)));
   const loop::PreparedRef prepared = p.prepared(loop::compile_for(backend, p.code));
@@ -219,7 +219,7 @@ Problem usual(int64_t n) {
 
 // A single small run is not worth assembling for; many are, and one large one.
 void test_start() {
-  const Backend &backend = loop::backend();
+  const loop::Backend &backend = loop::backend();
   Problem small = usual(10), large = usual(1000000);
   const loop::PreparedRef p = small.prepared(loop::compile_for(backend, small.code));
   small.run(*p, Policy::automatic);
@@ -338,7 +338,7 @@ int main(int argc, char **argv) {
     execl(argv[0], argv[0], "off", nullptr);
     _exit(1);
   });
-  for (const Backend *backend : loop::all_backends()) {
+  for (const loop::Backend *backend : loop::all_backends()) {
     random_state = 1;
     test_coverage(*backend);
     test_pressure(*backend);

@@ -18,7 +18,7 @@ const Op binary_functions[] = {Op::power, Op::arctan2, Op::hypot, Op::logaddexp}
 bool is_rare(Op op) { return op == Op::tan || (op >= Op::arcsin && op <= Op::arctanh && op != Op::tanh); }
 
 template <class T>
-std::vector<T> evaluate(const Backend &backend, Op op, DType type, const std::vector<T> &x,
+std::vector<T> evaluate(const loop::Backend &backend, Op op, DType type, const std::vector<T> &x,
                         const std::vector<T> *y = nullptr) {
   Code code;
   Args args;
@@ -75,7 +75,8 @@ double error(T got, Wide truth) {
 }
 
 template <class T>
-void expect(const char *what, const Backend &backend, Op op, double x, double y, T got, double ulp, double limit) {
+void expect(const char *what, const loop::Backend &backend, Op op, double x, double y, T got, double ulp,
+            double limit) {
   if (ulp <= limit) return;
   fprintf(stderr, "%s, op %d at %s: f(%a, %a) = %a is off by %g ulp\n", what, static_cast<int>(op), backend.level->name,
           x, y, static_cast<double>(got), ulp);
@@ -83,7 +84,7 @@ void expect(const char *what, const Backend &backend, Op op, double x, double y,
 }
 
 template <class T, class Wide>
-void check_unary(const Backend &backend, Op op, DType type, const std::vector<T> &x, bool report) {
+void check_unary(const loop::Backend &backend, Op op, DType type, const std::vector<T> &x, bool report) {
   const std::vector<T> got = evaluate(backend, op, type, x);
   double worst = 0;
   for (size_t i = 0; i < x.size(); i++) {
@@ -100,7 +101,7 @@ void check_unary(const Backend &backend, Op op, DType type, const std::vector<T>
     fprintf(stderr, "%s %s op %d: %.3f ulp\n", backend.level->name, mx::name(type), static_cast<int>(op), worst);
 }
 
-void sweep_float32(const Backend &backend, bool report) {
+void sweep_float32(const loop::Backend &backend, bool report) {
   std::vector<float> x;
   // Odd, so that all mantissas are met; every exponent has some thousand values.
   for (uint64_t raw = 0; raw < uint64_t{1} << 32; raw += 10007) x.push_back(get<float>(DType::float32, raw));
@@ -118,7 +119,7 @@ void sweep_float32(const Backend &backend, bool report) {
   for (Op op : functions) check_unary<float, double>(backend, op, DType::float32, is_rare(op) ? few : x, report);
 }
 
-void sweep_float64(const Backend &backend) {
+void sweep_float64(const loop::Backend &backend) {
   std::vector<double> x;
   for (int i = 0; i < 4000; i++) x.push_back(get<double>(DType::float64, random_bits()));
   for (int i = 0; i < 40000; i++)
@@ -129,7 +130,7 @@ void sweep_float64(const Backend &backend) {
 }
 
 // Every float16 and bfloat16: computed in float32 and rounded, so the neighbour at most.
-void all_halves(const Backend &backend) {
+void all_halves(const loop::Backend &backend) {
   for (DType type : {DType::float16, DType::bfloat16}) {
     std::vector<uint16_t> x(65536);
     for (size_t i = 0; i < x.size(); i++) x[i] = static_cast<uint16_t>(i);
@@ -153,7 +154,7 @@ long double true_erfinv(long double x, long double y) {
   }
   return y;
 }
-void check_erfinv(const Backend &backend) {
+void check_erfinv(const loop::Backend &backend) {
   std::vector<float> x;
   std::vector<double> z;
   for (int i = -3000; i <= 3000; i++) x.push_back(static_cast<float>(i) / 3000), z.push_back(i / 3000.);
@@ -170,7 +171,7 @@ void check_erfinv(const Backend &backend) {
   }
 }
 
-void check_binary(const Backend &backend) {
+void check_binary(const loop::Backend &backend) {
   std::vector<float> x, y;
   const float specials[] = {0.f,  -0.f,     1.f,       -1.f, 2.f,    -2.f,  0.5f,       3.f,        -3.f,
                             2.5f, INFINITY, -INFINITY, NAN,  1e-40f, 3e38f, 16777216.f, 33554432.f, -33554433.f};
@@ -199,7 +200,7 @@ void check_binary(const Backend &backend) {
 }  // namespace
 
 int main(int argc, char **) {
-  for (const Backend *backend : loop::all_backends()) {
+  for (const loop::Backend *backend : loop::all_backends()) {
     random_state = 7;
     sweep_float32(*backend, argc > 1);  // with an argument, the errors are printed
     sweep_float64(*backend);

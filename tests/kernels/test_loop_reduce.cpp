@@ -33,7 +33,8 @@ Shape scaled(Shape strides, int64_t size) {
 }
 
 // The output's elements in row-major order of the kept dimensions.
-std::vector<uint64_t> reduce_by(loop::jit::Policy policy, const Backend &backend, const Problem &p, const Array &x) {
+std::vector<uint64_t> reduce_by(loop::jit::Policy policy, const loop::Backend &backend, const Problem &p,
+                                const Array &x) {
   loop::jit::set_policy(policy);
   Shape kept = p.shape;
   for (uint32_t d = p.begin; d < p.end; d++) kept[d] = 1;
@@ -65,7 +66,7 @@ std::vector<uint64_t> reduce_by(loop::jit::Policy policy, const Backend &backend
   return result;
 }
 
-std::vector<uint64_t> reduce(const Backend &backend, const Problem &p, const Array &x) {
+std::vector<uint64_t> reduce(const loop::Backend &backend, const Problem &p, const Array &x) {
   const std::vector<uint64_t> by_vm = reduce_by(loop::jit::Policy::never, backend, p, x);
   const std::vector<uint64_t> by_jit = reduce_by(loop::jit::Policy::always, backend, p, x);
   for (size_t i = 0; i < by_vm.size(); i++) CHECK(same_bits(p.type, by_vm[i], by_jit[i]));
@@ -85,7 +86,7 @@ uint64_t neutral(Op op, DType type) {
 }
 
 // What must come out, and for float sums and products how far off it may be.
-void check_result(const Backend &backend, const Problem &p, const Array &x, const std::vector<uint64_t> &got) {
+void check_result(const loop::Backend &backend, const Problem &p, const Array &x, const std::vector<uint64_t> &got) {
   Shape kept = p.shape, reduced = p.shape;
   for (uint32_t d = 0; d < p.shape.size(); d++) (d >= p.begin && d < p.end ? kept : reduced)[d] = 1;
   size_t at = 0;
@@ -141,7 +142,7 @@ void fill(Array &x, const Shape &shape, Op op, bool edges) {
   });
 }
 
-void check(const Backend &backend, Problem p, bool edges = true) {
+void check(const loop::Backend &backend, Problem p, bool edges = true) {
   Array x(p.type, p.shape, scaled(p.strides, itemsize(p.type)));
   fill(x, p.shape, p.op, edges);
   const std::vector<uint64_t> got = reduce(backend, p, x);
@@ -152,7 +153,7 @@ const Shape shapes[] = {{1},         {5},        {63},         {64},          {6
                         {2, 300},    {40, 3},    {100, 65},    {300, 2},      {0},       {0, 4},   {4, 0}, {3, 4, 5},
                         {2, 50, 40}, {50, 2, 3}, {2, 3, 4, 5}, {1, 17, 1, 9}, {7, 1100}, {600, 33}};
 
-void test_shapes(const Backend &backend) {
+void test_shapes(const loop::Backend &backend) {
   for (const Shape &shape : shapes)
     for (uint32_t begin = 0; begin < shape.size(); begin++)
       for (uint32_t end = begin + 1; end <= shape.size(); end++) {
@@ -161,7 +162,7 @@ void test_shapes(const Backend &backend) {
         check(backend, {Op::reduce_sum, DType::int64, shape, begin, end, dense(shape)});
       }
 }
-void test_types(const Backend &backend) {
+void test_types(const loop::Backend &backend) {
   const Op ops[] = {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max, Op::reduce_all, Op::reduce_any};
   for (int t = 0; t < n_dtypes; t++) {
     const DType type = static_cast<DType>(t);
@@ -177,7 +178,7 @@ void test_types(const Backend &backend) {
     }
   }
 }
-void test_lengths(const Backend &backend) {
+void test_lengths(const loop::Backend &backend) {
   for (int64_t n = 0; n <= 300; n++) {
     check(backend, {Op::reduce_sum, DType::float32, {2, n}, 1, 2, {n, 1}});
     check(backend, {Op::reduce_min, DType::int8, {n, 3}, 0, 1, {3, 1}});
@@ -186,7 +187,7 @@ void test_lengths(const Backend &backend) {
 }
 
 // The same values through other strides, and by another number of threads: the same bits.
-void test_order(const Backend &backend) {
+void test_order(const loop::Backend &backend) {
   const struct {
     Shape shape;
     uint32_t begin, end;
@@ -213,7 +214,7 @@ void test_order(const Backend &backend) {
 }
 
 // Several reductions in one kernel, and a value that depends on a broadcast row: sum of exp(x - max) and max of x.
-void test_several(const Backend &backend) {
+void test_several(const loop::Backend &backend) {
   const int64_t rows = 37, columns = 205;
   std::vector<float> x(static_cast<size_t>(rows * columns)), peak(rows, 0.f), sum(rows), high(rows);
   for (float &v : x) v = static_cast<float>(random_below(100)) / 16;
@@ -249,7 +250,7 @@ void test_several(const Backend &backend) {
 }  // namespace
 
 int main() {
-  for (const Backend *backend : loop::all_backends()) {
+  for (const loop::Backend *backend : loop::all_backends()) {
     random_state = 3;
     test_shapes(*backend);
     test_types(*backend);

@@ -39,7 +39,7 @@ static float memory[500 * 500];
 static mx_array borrowed(void) {
   const int64_t dims[] = {500, 500}, strides[] = {500 * sizeof(float), sizeof(float)};
   mx_array x;
-  CHECK(mx_array_borrow_with(&x, memory, dims, 2, strides, 2, MX_FLOAT32, ignore, NULL) == MX_OK);
+  CHECK(mx_array_borrow_with(&x, memory, dims, 2, strides, 2, MX_FLOAT32, false, ignore, NULL) == MX_OK);
   return x;
 }
 
