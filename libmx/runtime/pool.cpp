@@ -22,7 +22,7 @@ namespace {
 constexpr uint32_t owner_sleeps = uint32_t{1} << 31;
 // From how much work on a second thread pays: one that is awake starts within a microsecond, one that sleeps takes the
 // caller about 5 us, and comes after as many.
-constexpr double pays_awake_ns = 20e3, pays_asleep_ns = 50e3;
+constexpr double pays_awake_ns = 20e3, pays_asleep_ns = 30e3;
 // Ranges are long enough to hide what handing them out costs, and short enough for a cancel.
 constexpr double shortest_range_ns = 8e3, longest_range_ns = 250e3;
 constexpr double ranges_per_thread = 8;
