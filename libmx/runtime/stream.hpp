@@ -32,7 +32,7 @@ class Task : public Object {
   SmallVector<Ref<Event>, 2>
       dependencies;                 // all must be done before execute; a failed one fails this task with its error
   bool judges_failures = false;     // execute looks itself whether a failed dependency concerns it
-  bool small = false;               // estimated under ~20 us: may run inline on the submitting thread
+  bool small = false;               // may run inline on the submitting thread: under ~20 us, or it would wait
   int64_t estimate_ns = INT64_MAX;  // on one thread, if known: a thread that waits so long anyway may run it
   Task *next = nullptr;             // owned by the queue
 
