@@ -27,7 +27,9 @@ def seeds() -> dict[str, bytes]:
         file = io.BytesIO()
         write(file, **ARRAYS)
         found[f"{name}.npz"] = bytes([NPZ]) + file.getvalue()
-    tensors = {name: np.ascontiguousarray(x, x.dtype.newbyteorder("=")) for name, x in ARRAYS.items() if name != "empty"}
+    tensors = {
+        name: np.ascontiguousarray(x, x.dtype.newbyteorder("=")) for name, x in ARRAYS.items() if name != "empty"
+    }
     found["x.safetensors"] = bytes([SAFETENSORS]) + save(tensors, metadata={"format": "np", "é": '"'})
     found["any.safetensors"] = bytes([ANY]) + save({"b": np.zeros(3, np.float16)})
     return found
