@@ -16,10 +16,10 @@
 
 /* ---- the system, as libmx sees it: these functions come before libc's */
 
-static int short_calls;      /* 3 bytes at a time, and every other call is interrupted */
-static int fails_at, n_done; /* the call that fails, with `error` */
-static int error;
-static const char *fails_what = "";
+static _Atomic int short_calls;      /* 3 bytes at a time, and every other call is interrupted */
+static _Atomic int fails_at, n_done; /* the call that fails, with `error` */
+static _Atomic int error;
+static const char *_Atomic fails_what = "";
 
 static int fails(const char *what) {
   if (strcmp(what, fails_what) != 0 || ++n_done != fails_at) return 0;
@@ -28,11 +28,12 @@ static int fails(const char *what) {
 }
 
 static int interrupted(size_t *n_bytes) {
-  static int turn;
+  static _Atomic int turn;
   if (!short_calls) return 0;
   if (*n_bytes > 3) *n_bytes = 3;
-  errno = EINTR;
-  return turn++ & 1;
+  const int is = turn++ & 1;
+  if (is) errno = EINTR;
+  return is;
 }
 
 ssize_t pread64(int fd, void *data, size_t n_bytes, off64_t offset) {
