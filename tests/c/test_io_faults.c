@@ -46,9 +46,11 @@ ssize_t pwrite64(int fd, const void *data, size_t n_bytes, off64_t offset) {
   return syscall(SYS_pwrite64, fd, data, n_bytes, offset);
 }
 
+/* Nothing is really brought to the disk: that takes long. */
 int fsync(int fd) {
   size_t none = 0;
-  return fails("fsync") || interrupted(&none) ? -1 : (int)syscall(SYS_fsync, fd);
+  (void)fd;
+  return fails("fsync") || interrupted(&none) ? -1 : 0;
 }
 
 int rename(const char *from, const char *to) { return fails("rename") ? -1 : (int)syscall(SYS_rename, from, to); }

@@ -32,6 +32,13 @@ static void put(input *from, mx_status status, void *handle) {
   *slot = handle;
 }
 
+/* The handle is looked at after the call. */
+#define PUT(from, call, handle)       \
+  do {                                \
+    const mx_status status_ = (call); \
+    put(from, status_, handle);       \
+  } while (0)
+
 static mx_stream stream_or_none(input *from) { return take(from) & 1 ? (mx_stream)any(from) : NULL; }
 
 static void make_array(input *from) {
@@ -39,7 +46,7 @@ static void make_array(input *from) {
   mx_array x = NULL;
   const size_t n_dims = take(from) % 4;
   for (size_t i = 0; i < n_dims; i++) dims[i] = take(from) % 6;
-  put(from, mx_ones(&x, dims, n_dims, (mx_dtype)(take(from) % 15), stream_or_none(from)), x);
+  PUT(from, mx_ones(&x, dims, n_dims, (mx_dtype)(take(from) % 15), stream_or_none(from)), x);
 }
 
 static void build(input *from) {
@@ -102,7 +109,7 @@ static void use_array(input *from) {
       (void)!mx_wait(x, take(from));
       break;
     case 3:
-      put(from, mx_array_dup(&copy, x), copy);
+      PUT(from, mx_array_dup(&copy, x), copy);
       break;
     case 4:
       (void)!mx_array_assign(x, other);
@@ -133,13 +140,13 @@ static void use_function(input *from) {
   mx_status status = MX_OK;
   switch (take(from) % 10) {
     case 0:
-      put(from, mx_function_new(&made, "f", take(from) & 1), made);
+      PUT(from, mx_function_new(&made, "f", take(from) & 1), made);
       return;
     case 1:
-      put(from, mx_function_dup(&made, f), made);
+      PUT(from, mx_function_dup(&made, f), made);
       return;
     case 2:
-      put(from, mx_call_begin(&begun, &state, f, inputs, take(from) % 3, &state, take(from) % 2), begun);
+      PUT(from, mx_call_begin(&begun, &state, f, inputs, take(from) % 3, &state, take(from) % 2), begun);
       return;
     case 3:
       status = mx_call_inputs(outs, 2, &n, c);
@@ -175,10 +182,10 @@ static void use_rest(input *from) {
   uint32_t index;
   switch (take(from) % 7) {
     case 0:
-      put(from, mx_stream_new(&stream, MX_CPU, 0), stream);
+      PUT(from, mx_stream_new(&stream, MX_CPU, 0), stream);
       break;
     case 1:
-      put(from, mx_default_stream(&stream, MX_CPU, 0), stream);
+      PUT(from, mx_default_stream(&stream, MX_CPU, 0), stream);
       break;
     case 2:
       (void)!mx_set_default_stream(x);
@@ -193,7 +200,7 @@ static void use_rest(input *from) {
       close_any(x);
       break;
     case 6:
-      put(from, mx_client_open(&client), client);
+      PUT(from, mx_client_open(&client), client);
       break;
   }
 }
