@@ -15,22 +15,23 @@
 // clang-format on
 
 #define FASTCALL(name) {#name, (PyCFunction)(void (*)(void))py_##name, METH_FASTCALL, NULL}
-static PyMethodDef builtins[] = {PYMX_BUILTINS,
-                                 {"check", py_check, METH_O, NULL},
-                                 {"set_errors", py_set_errors, METH_O, NULL},
-                                 {"set_array_class", py_set_array_class, METH_O, NULL},
-                                 {"set_long_eval", py_set_long_eval, METH_O, NULL},
-                                 {"set_drain", py_set_drain, METH_O, NULL},
-                                 {"interpreter_ends", py_interpreter_ends, METH_NOARGS, NULL},
-                                 {"leak", py_leak, METH_O, NULL},
-                                 {"eval", (PyCFunction)(void (*)(void))py_eval, METH_FASTCALL | METH_KEYWORDS, eval_doc},
-                                 {"tolist", py_tolist, METH_O, NULL},
-                                 FASTCALL(copy_buffer),
-                                 FASTCALL(borrow_buffer),
-                                 FASTCALL(dlpack_export),
-                                 FASTCALL(dlpack_import),
-                                 {"dlpack_release", py_dlpack_release, METH_O, NULL},
-                                 {NULL, NULL, 0, NULL}};
+static PyMethodDef builtins[] = {
+    PYMX_BUILTINS,
+    {"check", py_check, METH_O, NULL},
+    {"set_errors", py_set_errors, METH_O, NULL},
+    {"set_array_class", py_set_array_class, METH_O, NULL},
+    {"set_long_eval", py_set_long_eval, METH_O, NULL},
+    {"set_drain", py_set_drain, METH_O, NULL},
+    {"interpreter_ends", py_interpreter_ends, METH_NOARGS, NULL},
+    {"leak", py_leak, METH_O, NULL},
+    {"eval", (PyCFunction)(void (*)(void))py_eval, METH_FASTCALL | METH_KEYWORDS, eval_doc},
+    {"tolist", py_tolist, METH_O, NULL},
+    FASTCALL(copy_buffer),
+    FASTCALL(borrow_buffer),
+    FASTCALL(dlpack_export),
+    FASTCALL(dlpack_import),
+    {"dlpack_release", py_dlpack_release, METH_O, NULL},
+    {NULL, NULL, 0, NULL}};
 
 /* Steals the reference; 0 on failure. */
 static int add(PyObject *module, const char *name, PyObject *value) {

@@ -29,7 +29,8 @@ struct Storage {
   SmallVector<uint32_t, 2> donors;
 };
 
-// Whether an owned storage may take over a buffer, whose elements begin at `offset` and which is read for the last time.
+// Whether an owned storage may take over a buffer, whose elements begin at `offset` and which is read for the last
+// time.
 bool can_become(const Buffer &buffer, int64_t offset, const Storage &storage) noexcept;
 
 // A value's place: a storage and where in it.

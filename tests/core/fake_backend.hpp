@@ -37,9 +37,8 @@ class FakeBackend final : public Backend {
   }
   void launch(KernelFunction kernel, const KernelCall &call) override {
     push([kernel, op = call.op, &attrs = call.attrs, inputs = copy(call.inputs), outputs = copy(call.outputs),
-          payload = call.payload, packed = call.packed] {
-      kernel({op, attrs, inputs, outputs, payload, nullptr, packed});
-    });
+          payload = call.payload,
+          packed = call.packed] { kernel({op, attrs, inputs, outputs, payload, nullptr, packed}); });
   }
   void launch_copy(const Tensor &dst, const Tensor &src) override {
     push([dst, src] { host().launch_copy(dst, src); });

@@ -106,8 +106,7 @@ static void test_memory_lives_until_the_device_is_done() {
   for (int t = 0; t < 4; t++)
     threads.emplace_back([&] {
       const auto s = on(MX_GPU);
-      for (int round = 0; round < 10; round++)
-        CHECK(values(mixed(mx::ops::square(matrix(64, 64, 1), s), s)) == wanted);
+      for (int round = 0; round < 10; round++) CHECK(values(mixed(mx::ops::square(matrix(64, 64, 1), s), s)) == wanted);
     });
   for (std::thread &t : threads) t.join();
   device->delay_us = 0;
