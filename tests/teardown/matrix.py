@@ -31,12 +31,12 @@ class Result:
     """The runs of a cell: how many, the failures, the slowest end in seconds."""
 
     def __init__(self, cell: Cell, timeout: float) -> None:
-        self.cell, self.failures, self.slowest, self.reason, self.late = cell, [], 0.0, cell.reason, False
+        self.cell, self.failures, self.slowest, self.reason, self.n_late = cell, [], 0.0, cell.reason, 0
         for _ in range(0 if cell.reason else cell.repeat):
             outcome = run(cell.command, timeout)
             self.slowest = max(self.slowest, outcome.seconds)
             self.reason = outcome.reason
-            self.late = self.late or outcome.late
+            self.n_late += outcome.late
             if outcome.failure:
                 self.failures.append(outcome.failure)
 
@@ -71,7 +71,7 @@ def wanted(cells: list[Cell], only: str) -> list[Cell]:
 
 def markdown(results: list[Result]) -> str:
     """A row for each exit path, a column for each state: failures/repetitions."""
-    columns = list(dict.fromkeys(r.cell.state for r in results))
+    columns = [state for state in STATES if any(r.cell.state == state for r in results)]
     table: dict[tuple[int, str], dict[str, str]] = {}
     for r in results:
         text = f"{len(r.failures)}/{r.cell.repeat}"
@@ -125,12 +125,12 @@ def main() -> int:
     results, late = [], []
     with ThreadPoolExecutor(options.jobs) as pool:
         for result in pool.map(lambda cell: Result(cell, options.timeout), cells):
-            if result.late and options.jobs > 1:
+            if result.n_late and result.n_late == len(result.failures) and options.jobs > 1:
                 late.append(result)
             else:
                 results.append(result)
                 show(results)
-    for result in late:  # once more without other cells beside it, which may have been why
+    for result in late:  # nothing but the time was wrong: once more without other cells beside it
         results.append(Result(result.cell, options.timeout))
         show(results)
     if options.markdown:
