@@ -27,14 +27,7 @@ static int child(int kind, mx_array computed, mx_array pending) {
   return 0;
 }
 
-/* Asked by LeakSanitizer when a process ends. In a child all that the parent's other threads were working on is lost,
- * which is no leak: they are not there to free it. */
-static pid_t parent;
-int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void) { return getpid() != parent; }
-
 int main(void) {
-  parent = getpid();
   mx_stream streams[2];
   mx_array computed = ones(200, NULL), pending[2];
   CHECK(mx_eval(&computed, 1) == MX_OK);

@@ -52,6 +52,17 @@ static inline void wait_for(int *flag) {
   while (!__atomic_load_n(flag, __ATOMIC_SEQ_CST)) sleep_ms(1);
 }
 
+/* Asked by LeakSanitizer when a process ends. In a child all that the parent's other threads were working on is lost,
+ * which is no leak: they are not there to free it. */
+static pid_t parent;
+__attribute__((constructor)) static void remember_parent(void) { parent = getpid(); }
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void) { return getpid() != parent; }
+
+/* ThreadSanitizer ends a child that starts threads, unless told otherwise. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) { return "die_after_fork=0"; }
+
 /* A lazy n x n matrix of ones on `stream`. */
 static inline mx_array ones(int64_t n, mx_stream stream) {
   const int64_t shape[] = {n, n};
