@@ -21,7 +21,9 @@ constinit std::atomic<uint32_t> process_generation{1};
 
 namespace {
 
-constexpr uint32_t prepare_ms = 50;
+// Locks are held for microseconds; only a holder that the system does not run makes a fork wait, and a child that cannot
+// compute is worse than a late one.
+constexpr uint32_t prepare_ms = 1000;
 
 constinit std::atomic<std::atomic<uint32_t> *> mark{nullptr};  // in the wiped page: 1 in the process that set it
 constinit std::atomic<int> marked_process{0};                  // where there is no such page
