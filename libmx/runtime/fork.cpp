@@ -21,8 +21,8 @@ constinit std::atomic<uint32_t> process_generation{1};
 
 namespace {
 
-// Locks are held for microseconds; only a holder that the system does not run makes a fork wait, and a child that cannot
-// compute is worse than a late one.
+// Locks are held for microseconds; only a holder that the system does not run makes a fork wait, and a child that
+// cannot compute is worse than a late one.
 constexpr uint32_t prepare_ms = 500;
 
 constinit std::atomic<std::atomic<uint32_t> *> mark{nullptr};  // in the wiped page: 1 in the process that set it

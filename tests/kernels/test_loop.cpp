@@ -8,7 +8,6 @@
 #include "loop_reference.hpp"
 
 using namespace reference;
-using loop::Backend;
 
 namespace {
 
@@ -38,7 +37,7 @@ struct Case {
     for (uint64_t s : scalars) a.scalars.push_back(s);
     return a;
   }
-  void run_and_check(const loop::Backend &backend, const char *what) const {
+  void run_and_check(const loop::MicroOps &micro_ops, const char *what) const {
     // Expected bytes of every output, its gaps included.
     std::vector<std::vector<char>> got;
     std::vector<bool> written(operands.size());
@@ -46,7 +45,7 @@ struct Case {
       if (ins.op == Op::store) written[ins.arg] = true;
     for (size_t i = 0; i < operands.size(); i++)
       if (written[i]) operands[i]->fill('\x5a');
-    const loop::KernelRef kernel = loop::compile_for(backend, code);
+    const loop::KernelRef kernel = loop::compile_for(micro_ops, code);
     loop::jit::set_policy(loop::jit::Policy::never);
     reference::run(kernel, args());
     const std::vector<uint64_t> by_vm = elements(written);
@@ -55,10 +54,10 @@ struct Case {
     loop::jit::set_policy(loop::jit::Policy::always);
     reference::run(kernel, args());
     const std::vector<uint64_t> by_jit = elements(written);
-    compare_executors(by_vm, by_jit, written, what, backend);
+    compare_executors(by_vm, by_jit, written, what, micro_ops);
     for (const auto &o : operands) got.push_back(o->contents());
     for (size_t i = 0; i < operands.size(); i++)
-      if (written[i]) compare_output(i, what, backend);
+      if (written[i]) compare_output(i, what, micro_ops);
     // Nothing but the elements may have changed: put the expected ones over what was there and compare.
     for (size_t i = 0; i < operands.size(); i++) {
       if (!written[i]) continue;
@@ -79,14 +78,14 @@ struct Case {
   }
   // Bit for bit, but that a NaN equals any other: which of two NaN operands lives on is up to the executor.
   void compare_executors(const std::vector<uint64_t> &by_vm, const std::vector<uint64_t> &by_jit,
-                         const std::vector<bool> &written, const char *what, const loop::Backend &backend) const {
+                         const std::vector<bool> &written, const char *what, const loop::MicroOps &micro_ops) const {
     size_t at = 0;
     for (size_t i = 0; i < operands.size(); i++) {
       const DType type = part_dtype(operands[i]->type);
       for (int part = 0; written[i] && part < operands[i]->n_parts(); part++)
         for_each_index(shape, [&](const Shape &) {
           if (!same_bits(type, by_vm[at], by_jit[at])) {
-            fprintf(stderr, "%s at %s, %s, operand %zu, element %zu: VM %llx, JIT %llx\n", what, backend.level->name,
+            fprintf(stderr, "%s at %s, %s, operand %zu, element %zu: VM %llx, JIT %llx\n", what, micro_ops.level->name,
                     mx::name(type), i, at, static_cast<unsigned long long>(by_vm[at]),
                     static_cast<unsigned long long>(by_jit[at]));
             print_code();
@@ -100,7 +99,7 @@ struct Case {
     for (const Ins &x : code.ins)
       fprintf(stderr, "  op %d %s arg %d: %d %d %d\n", static_cast<int>(x.op), mx::name(x.type), x.arg, x.a, x.b, x.c);
   }
-  void compare_output(size_t i, const char *what, const loop::Backend &backend) const {
+  void compare_output(size_t i, const char *what, const loop::MicroOps &micro_ops) const {
     std::vector<uint64_t> values(code.ins.size());
     for_each_index(shape, [&](const Shape &index) {
       for (size_t v = 0; v < code.ins.size(); v++) {
@@ -116,7 +115,7 @@ struct Case {
           const DType type = code.ins[ins.a].type;
           const uint64_t is = operands[i]->element(index, ins.part), wanted = values[ins.a];
           if (ulps(type, is, wanted) > tolerance) {
-            fprintf(stderr, "%s at %s, %s: got %llx, wanted %llx\n", what, backend.level->name, mx::name(type),
+            fprintf(stderr, "%s at %s, %s: got %llx, wanted %llx\n", what, micro_ops.level->name, mx::name(type),
                     static_cast<unsigned long long>(is), static_cast<unsigned long long>(wanted));
             for (const Ins &x : code.ins)
               fprintf(stderr, "  op %d %s arg %d: %d %d %d\n", static_cast<int>(x.op), mx::name(x.type), x.arg, x.a,
@@ -166,7 +165,7 @@ bool is_math(Op op) {
 }
 
 // Loads or scalars for the operands, the instruction, a store.
-void test_instruction(const loop::Backend &backend, Op op, DType type, int scalars, int64_t n) {
+void test_instruction(const loop::MicroOps &micro_ops, Op op, DType type, int scalars, int64_t n) {
   Case c;
   c.shape = {n};
   Ins ins{op, compares(op) || (op >= Op::is_nan && op <= Op::is_finite) ? DType::bool_ : type};
@@ -185,21 +184,21 @@ void test_instruction(const loop::Backend &backend, Op op, DType type, int scala
   c.add_operand(ins.type, dense(c.shape, itemsize(ins.type)), false);
   c.add({Op::store, ins.type, 0, static_cast<uint16_t>(c.operands.size() - 1), v});
   if (is_math(op) || (op == Op::power && is_floating(type))) c.tolerance = itemsize(type) == 2 ? 1 : 2;
-  c.run_and_check(backend, "instruction");
+  c.run_and_check(micro_ops, "instruction");
 }
 
-void test_instructions(const loop::Backend &backend) {
+void test_instructions(const loop::MicroOps &micro_ops) {
   for (int op = static_cast<int>(Op::negative); op < static_cast<int>(Op::n_ops); op++)
     for (DType type : all_types) {
       const Op o = static_cast<Op>(op);
       if (o == Op::select || o == Op::erfinv || !takes(o, type)) continue;
       const int64_t n = o == Op::nextafter && itemsize(type) == 2 ? 100 : 700;
       for (int scalars = 0; scalars < 1 << std::min(loop::arity(o), 2); scalars++)
-        test_instruction(backend, o, type, scalars, n);
+        test_instruction(micro_ops, o, type, scalars, n);
     }
 }
 
-void test_casts(const loop::Backend &backend) {
+void test_casts(const loop::MicroOps &micro_ops) {
   for (DType from : all_types)
     for (DType to : all_types) {
       Case c;
@@ -209,11 +208,11 @@ void test_casts(const loop::Backend &backend) {
       const uint16_t v = c.add({Op::load, from});
       const uint16_t w = c.add({Op::cast, to, 0, 0, v});
       c.add({Op::store, to, 0, 1, w});
-      c.run_and_check(backend, "cast");
+      c.run_and_check(micro_ops, "cast");
     }
 }
 
-void test_select(const loop::Backend &backend) {
+void test_select(const loop::MicroOps &micro_ops) {
   for (DType type : all_types)
     for (int order = 0; order < 6; order++) {
       // The operands are computed in every order, so that each of them is the newest once.
@@ -233,7 +232,7 @@ void test_select(const loop::Backend &backend) {
       }
       const uint16_t s = c.add({Op::select, type, 0, 0, values[0], values[1], values[2]});
       c.add({Op::store, type, 0, 3, s});
-      c.run_and_check(backend, "select");
+      c.run_and_check(micro_ops, "select");
     }
 }
 
@@ -333,17 +332,17 @@ Case random_case(const Shape &shape) {
   return c;
 }
 
-void test_programs(const loop::Backend &backend) {
+void test_programs(const loop::MicroOps &micro_ops) {
   for (int i = 0; i < 1500; i++) {
     Shape shape(static_cast<size_t>(random_below(6)));
     for (int64_t &n : shape)
       n = random_below(20) == 0 ? 0 : 1 + random_below(shape.size() > 3 ? 5 : shape.size() > 1 ? 20 : 600);
     if (shape.size() == 2 && random_below(4) == 0) shape[1] = 100 + random_below(900);
-    random_case(shape).run_and_check(backend, "program");
+    random_case(shape).run_and_check(micro_ops, "program");
   }
 }
 
-void test_tails(const loop::Backend &backend) {
+void test_tails(const loop::MicroOps &micro_ops) {
   for (int64_t n = 0; n <= 300; n++) {
     Case c;
     c.shape = {n};
@@ -355,12 +354,12 @@ void test_tails(const loop::Backend &backend) {
     const uint16_t y = c.add({Op::cast, DType::float32, 0, 0, h}), z = c.add({Op::add, DType::float32, 0, 0, x, y});
     c.add({Op::store, DType::float32, 0, 2, z});
     c.add({Op::store, DType::uint8, 0, 3, c.add({Op::cast, DType::uint8, 0, 0, z})});
-    c.run_and_check(backend, "tail");
+    c.run_and_check(micro_ops, "tail");
   }
 }
 
 // An output may lie exactly on an input, also when the input is read again after the store.
-void test_in_place(const loop::Backend &backend) {
+void test_in_place(const loop::MicroOps &micro_ops) {
   for (int64_t n : {1, 7, 64, 1000, 5000}) {
     std::vector<float> x(static_cast<size_t>(n)), y(x.size());
     for (float &v : x) v = static_cast<float>(random_below(1000));
@@ -378,13 +377,13 @@ void test_in_place(const loop::Backend &backend) {
     args.shape = {n};
     for (float *p : {x.data(), x.data(), y.data()}) args.operands.push_back({reinterpret_cast<char *>(p), {4}});
     args.scalars = {put(DType::float32, 3.f)};
-    reference::run(loop::compile_for(backend, code), args);
+    reference::run(loop::compile_for(micro_ops, code), args);
     for (size_t i = 0; i < x.size(); i++) CHECK(x[i] == before[i] + 3 && y[i] == before[i] * 3);
   }
 }
 
 // Large enough for the worker pool and for stores past the caches.
-void test_large(const loop::Backend &backend) {
+void test_large(const loop::MicroOps &micro_ops) {
   Code code;
   code.operands = {DType::float32, DType::float32, DType::float32};
   code.ins = {{Op::load, DType::float32},
@@ -403,7 +402,7 @@ void test_large(const loop::Backend &backend) {
     args.operands.push_back(
         {reinterpret_cast<char *>(y.data()), {transposed ? 4 : columns * 4, transposed ? rows * 4 : 4}});
     args.operands.push_back({reinterpret_cast<char *>(out), {columns * 4, 4}});
-    reference::run(loop::compile_for(backend, code), args);
+    reference::run(loop::compile_for(micro_ops, code), args);
     for (int64_t r = 0; r < rows; r++)
       for (int64_t k = 0; k < columns; k++) {
         const size_t at = static_cast<size_t>(r * columns + k), other = static_cast<size_t>(k * rows + r);
@@ -456,15 +455,15 @@ void test_cache() {
 }  // namespace
 
 int main() {
-  for (const loop::Backend *backend : loop::all_backends()) {
+  for (const loop::MicroOps *micro_ops : loop::all_micro_ops()) {
     random_state = 1;
-    test_casts(*backend);
-    test_select(*backend);
-    test_instructions(*backend);
-    test_tails(*backend);
-    test_in_place(*backend);
-    test_programs(*backend);
-    test_large(*backend);
+    test_casts(*micro_ops);
+    test_select(*micro_ops);
+    test_instructions(*micro_ops);
+    test_tails(*micro_ops);
+    test_in_place(*micro_ops);
+    test_programs(*micro_ops);
+    test_large(*micro_ops);
   }
   test_malformed();
   test_cache();

@@ -19,7 +19,7 @@
 #include "loop_reference.hpp"
 
 using namespace reference;
-using loop::Backend;
+using loop::MicroOps;
 using loop::jit::Policy;
 
 namespace {
@@ -77,8 +77,8 @@ struct Problem {
     return memory.back();
   }
   // Runs it both ways and says whether the second was the JIT.
-  bool compare(const loop::Backend &backend) {
-    const loop::PreparedRef p = prepared(loop::compile_for(backend, code));
+  bool compare(const loop::MicroOps &micro_ops) {
+    const loop::PreparedRef p = prepared(loop::compile_for(micro_ops, code));
     const std::vector<char> by_vm = run(*p, Policy::never);
     const std::vector<char> &by_jit = run(*p, Policy::always);
     const DType type = code.operands.back();
@@ -100,19 +100,19 @@ bool can_assemble() {
   return false;
 #endif
 }
-bool is_wide_enough(const loop::Backend &backend) { return can_assemble() && backend.level->vector_bytes >= 32; }
+bool is_wide_enough(const loop::MicroOps &micro_ops) { return can_assemble() && micro_ops.level->vector_bytes >= 32; }
 
 // The common ones, so that nothing falls back unnoticed.
-void test_coverage(const loop::Backend &backend) {
+void test_coverage(const loop::MicroOps &micro_ops) {
   const auto does = [&](Op op, DType type, DType result) {
     Problem p;
     uint16_t v[3] = {};
     for (int k = 0; k < loop::arity(op); k++) v[k] = p.input(type);
     p.output(p.apply(op, v[0], v[1], v[2], result));
-    const bool jitted = p.compare(backend);
-    if (jitted != is_wide_enough(backend))
-      fprintf(stderr, "op %d, %s at %s\n", static_cast<int>(op), mx::name(type), backend.level->name);
-    CHECK(jitted == is_wide_enough(backend));
+    const bool jitted = p.compare(micro_ops);
+    if (jitted != is_wide_enough(micro_ops))
+      fprintf(stderr, "op %d, %s at %s\n", static_cast<int>(op), mx::name(type), micro_ops.level->name);
+    CHECK(jitted == is_wide_enough(micro_ops));
   };
   for (Op op : {Op::negative, Op::absolute, Op::square, Op::sign, Op::add, Op::subtract, Op::multiply, Op::minimum,
                 Op::maximum})
@@ -142,7 +142,7 @@ void test_coverage(const loop::Backend &backend) {
 }
 
 // All inputs are alive at once, in more rows than there are registers for addresses.
-void test_pressure(const loop::Backend &backend) {
+void test_pressure(const loop::MicroOps &micro_ops) {
   for (int n_inputs : {12, 31, 64}) {
     Problem p;
     std::vector<uint16_t> all;
@@ -152,22 +152,22 @@ void test_pressure(const loop::Backend &backend) {
     for (int i = n_inputs; i-- > 0;)
       product = p.apply(Op::maximum, p.apply(Op::multiply, product, sum), all[static_cast<size_t>(i)]);
     p.output(p.apply(Op::fma, product, sum, all[3]));
-    CHECK(p.compare(backend) == is_wide_enough(backend));
+    CHECK(p.compare(micro_ops) == is_wide_enough(micro_ops));
   }
 }
 
 // Sums and extremes alone would keep half of a core's units waiting; what moves to the others keeps its value.
-void test_balance(const loop::Backend &backend) {
+void test_balance(const loop::MicroOps &micro_ops) {
   Problem p;
   const uint16_t x = p.input(), y = p.input();
   uint16_t v = x;
   for (int i = 0; i < 6; i++)
     v = p.apply(Op::maximum, p.apply(Op::add, p.apply(Op::multiply, v, p.scalar(1.1f)), y), p.scalar(-0.5f));
   p.output(v);
-  CHECK(p.compare(backend) == is_wide_enough(backend));
+  CHECK(p.compare(micro_ops) == is_wide_enough(micro_ops));
 #if MX_HAVE_XBYAK
-  if (!is_wide_enough(backend)) return;
-  const loop::KernelRef kernel = loop::compile_for(backend, p.code);
+  if (!is_wide_enough(micro_ops)) return;
+  const loop::KernelRef kernel = loop::compile_for(micro_ops, p.code);
   int adders = 0, multipliers = 0;
   for (const loop::jit::Instruction &ins : loop::jit::lower(*kernel, {3, loop::jit::Meeting::moving}).ins) {
     adders += ins.op == loop::jit::V::add || ins.op == loop::jit::V::larger;
@@ -177,28 +177,28 @@ void test_balance(const loop::Backend &backend) {
 #endif
 }
 
-void test_lengths(const loop::Backend &backend) {
+void test_lengths(const loop::MicroOps &micro_ops) {
   for (int64_t n : {1, 2, 7, 15, 16, 17, 63, 64, 65, 127, 128, 129, 1000, 2049, 40000}) {
     Problem p;
     p.n = n;
     const uint16_t x = p.input(), c = p.scalar(1.5f);
     p.output(p.apply(Op::select, p.apply(Op::less, x, c, 0, DType::bool_), p.apply(Op::tanh, x), p.apply(Op::sin, x)));
-    CHECK(p.compare(backend) == is_wide_enough(backend));
+    CHECK(p.compare(micro_ops) == is_wide_enough(micro_ops));
   }
 }
 
-void test_too_long(const loop::Backend &backend) {
+void test_too_long(const loop::MicroOps &micro_ops) {
   Problem p;
   uint16_t v = p.input();
   for (int i = 0; i < 900; i++) v = p.apply(Op::log1p, v);
   p.output(v);
-  CHECK(!p.compare(backend));
+  CHECK(!p.compare(micro_ops));
 }
 
-void test_nan_bound(const loop::Backend &backend) {
+void test_nan_bound(const loop::MicroOps &micro_ops) {
   Problem p;
   p.output(p.apply(Op::maximum, p.input(), p.scalar(0.5f)));
-  const loop::PreparedRef prepared = p.prepared(loop::compile_for(backend, p.code));
+  const loop::PreparedRef prepared = p.prepared(loop::compile_for(micro_ops, p.code));
   p.run(*prepared, Policy::always);
   p.scalars[0] = put(f32, NAN);
   const std::vector<char> &out = p.run(*prepared, Policy::always);
@@ -219,17 +219,17 @@ Problem usual(int64_t n) {
 
 // A single small run is not worth assembling for; many are, and one large one.
 void test_start() {
-  const loop::Backend &backend = loop::backend();
+  const loop::MicroOps &micro_ops = loop::micro_ops();
   Problem small = usual(10), large = usual(1000000);
-  const loop::PreparedRef p = small.prepared(loop::compile_for(backend, small.code));
+  const loop::PreparedRef p = small.prepared(loop::compile_for(micro_ops, small.code));
   small.run(*p, Policy::automatic);
   CHECK(std::strcmp(loop::executor(*p), "vm") == 0);
   for (int i = 0; i < 100000; i++) small.run(*p, Policy::automatic);
-  CHECK((std::strcmp(loop::executor(*p), "jit") == 0) == is_wide_enough(backend));
-  if (backend.level->vector_bytes <= 32) return;  // exp is the VM's business there
-  const loop::PreparedRef q = large.prepared(loop::compile_for(backend, large.code));
+  CHECK((std::strcmp(loop::executor(*p), "jit") == 0) == is_wide_enough(micro_ops));
+  if (micro_ops.level->vector_bytes <= 32) return;  // exp is the VM's business there
+  const loop::PreparedRef q = large.prepared(loop::compile_for(micro_ops, large.code));
   large.run(*q, Policy::automatic);
-  CHECK((std::strcmp(loop::executor(*q), "jit") == 0) == is_wide_enough(backend));
+  CHECK((std::strcmp(loop::executor(*q), "jit") == 0) == is_wide_enough(micro_ops));
 }
 
 // The code goes with its kernel, and no page was ever writable and executable.
@@ -237,9 +237,9 @@ void test_memory() {
   const int64_t before = loop::jit::code_bytes();
   Problem p = usual(1000);
   {
-    const loop::PreparedRef prepared = p.prepared(loop::compile_for(loop::backend(), p.code));
+    const loop::PreparedRef prepared = p.prepared(loop::compile_for(loop::micro_ops(), p.code));
     p.run(*prepared, Policy::always);
-    CHECK((loop::jit::code_bytes() > before) == is_wide_enough(loop::backend()));
+    CHECK((loop::jit::code_bytes() > before) == is_wide_enough(loop::micro_ops()));
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) CHECK(line.find(" rwx") == std::string::npos);
   }
@@ -248,10 +248,10 @@ void test_memory() {
 
 void test_threads() {
   Problem p = usual(5000);
-  const std::vector<char> wanted = p.run(*p.prepared(loop::compile_for(loop::backend(), p.code)), Policy::never);
+  const std::vector<char> wanted = p.run(*p.prepared(loop::compile_for(loop::micro_ops(), p.code)), Policy::never);
   loop::jit::set_policy(Policy::always);
   for (int round = 0; round < 20; round++) {
-    const loop::PreparedRef prepared = p.prepared(loop::compile_for(loop::backend(), p.code));
+    const loop::PreparedRef prepared = p.prepared(loop::compile_for(loop::micro_ops(), p.code));
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; t++)
       threads.emplace_back([&] {
@@ -279,11 +279,11 @@ void in_child(F f) {
 // A child runs the code that was there, and makes its own.
 void test_fork() {
   Problem p = usual(1000), q = usual(1500);
-  const loop::PreparedRef prepared = p.prepared(loop::compile_for(loop::backend(), p.code));
+  const loop::PreparedRef prepared = p.prepared(loop::compile_for(loop::micro_ops(), p.code));
   const std::vector<char> wanted = p.run(*prepared, Policy::always);
   in_child([&] {
     CHECK(p.run(*prepared, Policy::always) == wanted);
-    CHECK(q.compare(loop::backend()) == is_wide_enough(loop::backend()));
+    CHECK(q.compare(loop::micro_ops()) == is_wide_enough(loop::micro_ops()));
   });
   CHECK(p.run(*prepared, Policy::always) == wanted);
 }
@@ -308,7 +308,7 @@ void test_refusal() {
     const int64_t before = loop::jit::code_bytes();
     for (int i = 0; i < 3; i++) {
       Problem p = usual(1000);
-      CHECK(!p.compare(loop::backend()));
+      CHECK(!p.compare(loop::micro_ops()));
     }
     CHECK(loop::jit::code_bytes() == before);
   });
@@ -319,7 +319,7 @@ void check_switched_off() {
   Problem p = usual(100000);
   std::vector<char *> data;
   for (auto &m : p.memory) data.push_back(m.data());
-  const loop::PreparedRef prepared = p.prepared(loop::compile_for(loop::backend(), p.code));
+  const loop::PreparedRef prepared = p.prepared(loop::compile_for(loop::micro_ops(), p.code));
   for (int i = 0; i < 50; i++) loop::run(*prepared, data, p.scalars);
   CHECK(std::strcmp(loop::executor(*prepared), "vm") == 0);
 }
@@ -338,14 +338,14 @@ int main(int argc, char **argv) {
     execl(argv[0], argv[0], "off", nullptr);
     _exit(1);
   });
-  for (const loop::Backend *backend : loop::all_backends()) {
+  for (const loop::MicroOps *micro_ops : loop::all_micro_ops()) {
     random_state = 1;
-    test_coverage(*backend);
-    test_pressure(*backend);
-    test_balance(*backend);
-    test_lengths(*backend);
-    test_too_long(*backend);
-    test_nan_bound(*backend);
+    test_coverage(*micro_ops);
+    test_pressure(*micro_ops);
+    test_balance(*micro_ops);
+    test_lengths(*micro_ops);
+    test_too_long(*micro_ops);
+    test_nan_bound(*micro_ops);
   }
   test_start();
   test_memory();

@@ -6,7 +6,7 @@
 #include "loop_reference.hpp"
 
 using namespace reference;
-using loop::Backend;
+using loop::MicroOps;
 
 namespace {
 
@@ -18,7 +18,7 @@ const Op binary_functions[] = {Op::power, Op::arctan2, Op::hypot, Op::logaddexp}
 bool is_rare(Op op) { return op == Op::tan || (op >= Op::arcsin && op <= Op::arctanh && op != Op::tanh); }
 
 template <class T>
-std::vector<T> evaluate(const loop::Backend &backend, Op op, DType type, const std::vector<T> &x,
+std::vector<T> evaluate(const loop::MicroOps &micro_ops, Op op, DType type, const std::vector<T> &x,
                         const std::vector<T> *y = nullptr) {
   Code code;
   Args args;
@@ -38,7 +38,7 @@ std::vector<T> evaluate(const loop::Backend &backend, Op op, DType type, const s
   const uint16_t n = static_cast<uint16_t>(code.ins.size());
   code.ins.push_back({op, type, 0, 0, 0, 1});
   code.ins.push_back({Op::store, type, 0, 0, n});
-  const loop::KernelRef kernel = loop::compile_for(backend, code);
+  const loop::KernelRef kernel = loop::compile_for(micro_ops, code);
   loop::jit::set_policy(loop::jit::Policy::never);
   reference::run(kernel, args);
   const std::vector<T> by_vm = out;
@@ -49,7 +49,7 @@ std::vector<T> evaluate(const loop::Backend &backend, Op op, DType type, const s
     std::memcpy(&a, &by_vm[i], sizeof(T));
     std::memcpy(&b, &out[i], sizeof(T));
     if (same_bits(type, a, b)) continue;
-    fprintf(stderr, "op %d at %s, %s, argument %zu: VM %llx, JIT %llx\n", static_cast<int>(op), backend.level->name,
+    fprintf(stderr, "op %d at %s, %s, argument %zu: VM %llx, JIT %llx\n", static_cast<int>(op), micro_ops.level->name,
             mx::name(type), i, static_cast<unsigned long long>(a), static_cast<unsigned long long>(b));
     CHECK(!"the executors agree");
   }
@@ -75,17 +75,17 @@ double error(T got, Wide truth) {
 }
 
 template <class T>
-void expect(const char *what, const loop::Backend &backend, Op op, double x, double y, T got, double ulp,
+void expect(const char *what, const loop::MicroOps &micro_ops, Op op, double x, double y, T got, double ulp,
             double limit) {
   if (ulp <= limit) return;
-  fprintf(stderr, "%s, op %d at %s: f(%a, %a) = %a is off by %g ulp\n", what, static_cast<int>(op), backend.level->name,
-          x, y, static_cast<double>(got), ulp);
+  fprintf(stderr, "%s, op %d at %s: f(%a, %a) = %a is off by %g ulp\n", what, static_cast<int>(op),
+          micro_ops.level->name, x, y, static_cast<double>(got), ulp);
   CHECK(!"accurate");
 }
 
 template <class T, class Wide>
-void check_unary(const loop::Backend &backend, Op op, DType type, const std::vector<T> &x, bool report) {
-  const std::vector<T> got = evaluate(backend, op, type, x);
+void check_unary(const loop::MicroOps &micro_ops, Op op, DType type, const std::vector<T> &x, bool report) {
+  const std::vector<T> got = evaluate(micro_ops, op, type, x);
   double worst = 0;
   for (size_t i = 0; i < x.size(); i++) {
     const Wide truth = static_cast<Wide>(op == Op::reciprocal ? 1 / static_cast<Wide>(x[i])
@@ -93,15 +93,15 @@ void check_unary(const loop::Backend &backend, Op op, DType type, const std::vec
                                                               : float_op<Wide>(op, type, x[i], 0, 0));
     const double ulp = error<T, Wide>(got[i], truth);
     worst = std::max(worst, ulp);
-    expect("unary", backend, op, static_cast<double>(x[i]), 0, got[i], ulp, 2);
+    expect("unary", micro_ops, op, static_cast<double>(x[i]), 0, got[i], ulp, 2);
     // Zeros keep their sign where the function does.
     if (got[i] == 0 && truth == 0) CHECK(std::signbit(got[i]) == std::signbit(truth));
   }
   if (report)
-    fprintf(stderr, "%s %s op %d: %.3f ulp\n", backend.level->name, mx::name(type), static_cast<int>(op), worst);
+    fprintf(stderr, "%s %s op %d: %.3f ulp\n", micro_ops.level->name, mx::name(type), static_cast<int>(op), worst);
 }
 
-void sweep_float32(const loop::Backend &backend, bool report) {
+void sweep_float32(const loop::MicroOps &micro_ops, bool report) {
   std::vector<float> x;
   // Odd, so that all mantissas are met; every exponent has some thousand values.
   for (uint64_t raw = 0; raw < uint64_t{1} << 32; raw += 10007) x.push_back(get<float>(DType::float32, raw));
@@ -116,30 +116,30 @@ void sweep_float32(const loop::Backend &backend, bool report) {
   std::vector<float> few;
   for (size_t i = 0; i < x.size(); i += 7) few.push_back(x[i]);
   few.insert(few.end(), x.end() - 36, x.end());
-  for (Op op : functions) check_unary<float, double>(backend, op, DType::float32, is_rare(op) ? few : x, report);
+  for (Op op : functions) check_unary<float, double>(micro_ops, op, DType::float32, is_rare(op) ? few : x, report);
 }
 
-void sweep_float64(const loop::Backend &backend) {
+void sweep_float64(const loop::MicroOps &micro_ops) {
   std::vector<double> x;
   for (int i = 0; i < 4000; i++) x.push_back(get<double>(DType::float64, random_bits()));
   for (int i = 0; i < 40000; i++)
     x.push_back((static_cast<double>(random_bits() >> 11) * 0x1p-53 - 0.5) * (i % 2 ? 3 : 60));
   for (const double special : {HUGE_VAL, -HUGE_VAL, std::nan(""), 0., -0., 5e-324, -5e-324, 1e308, -1e308, -1., 1.})
     x.push_back(special);
-  for (Op op : functions) check_unary<double, long double>(backend, op, DType::float64, x, false);
+  for (Op op : functions) check_unary<double, long double>(micro_ops, op, DType::float64, x, false);
 }
 
 // Every float16 and bfloat16: computed in float32 and rounded, so the neighbour at most.
-void all_halves(const loop::Backend &backend) {
+void all_halves(const loop::MicroOps &micro_ops) {
   for (DType type : {DType::float16, DType::bfloat16}) {
     std::vector<uint16_t> x(65536);
     for (size_t i = 0; i < x.size(); i++) x[i] = static_cast<uint16_t>(i);
     for (Op op : functions) {
-      const std::vector<uint16_t> got = evaluate(backend, op, type, x);
+      const std::vector<uint16_t> got = evaluate(micro_ops, op, type, x);
       for (size_t i = 0; i < x.size(); i++) {
         const uint64_t truth = apply({op, type}, type, x[i], 0, 0);
         if (ulps(type, got[i], truth) > 1)
-          expect("half", backend, op, get<double>(type, x[i]), 0, get<double>(type, got[i]), INFINITY, 1);
+          expect("half", micro_ops, op, get<double>(type, x[i]), 0, get<double>(type, got[i]), INFINITY, 1);
       }
     }
   }
@@ -154,24 +154,24 @@ long double true_erfinv(long double x, long double y) {
   }
   return y;
 }
-void check_erfinv(const loop::Backend &backend) {
+void check_erfinv(const loop::MicroOps &micro_ops) {
   std::vector<float> x;
   std::vector<double> z;
   for (int i = -3000; i <= 3000; i++) x.push_back(static_cast<float>(i) / 3000), z.push_back(i / 3000.);
   for (int i = 1; i < 50; i++) x.push_back(1 - std::ldexp(1.f, -i % 24 - 1)), z.push_back(std::ldexp(1., -i) - 1);
   for (const double special : {2., -2., std::nan(""), -0., 1e-30})
     x.push_back(static_cast<float>(special)), z.push_back(special);
-  const std::vector<float> got = evaluate(backend, Op::erfinv, DType::float32, x);
-  const std::vector<double> got64 = evaluate(backend, Op::erfinv, DType::float64, z);
+  const std::vector<float> got = evaluate(micro_ops, Op::erfinv, DType::float32, x);
+  const std::vector<double> got64 = evaluate(micro_ops, Op::erfinv, DType::float64, z);
   for (size_t i = 0; i < x.size(); i++) {
-    expect("erfinv", backend, Op::erfinv, x[i], 0, got[i], error<float, long double>(got[i], true_erfinv(x[i], got[i])),
-           2);
-    expect("erfinv", backend, Op::erfinv, z[i], 0, got64[i],
+    expect("erfinv", micro_ops, Op::erfinv, x[i], 0, got[i],
+           error<float, long double>(got[i], true_erfinv(x[i], got[i])), 2);
+    expect("erfinv", micro_ops, Op::erfinv, z[i], 0, got64[i],
            error<double, long double>(got64[i], true_erfinv(z[i], got64[i])), 2);
   }
 }
 
-void check_binary(const loop::Backend &backend) {
+void check_binary(const loop::MicroOps &micro_ops) {
   std::vector<float> x, y;
   const float specials[] = {0.f,  -0.f,     1.f,       -1.f, 2.f,    -2.f,  0.5f,       3.f,        -3.f,
                             2.5f, INFINITY, -INFINITY, NAN,  1e-40f, 3e38f, 16777216.f, 33554432.f, -33554433.f};
@@ -186,13 +186,13 @@ void check_binary(const loop::Backend &backend) {
   }
   const std::vector<double> x64(x.begin(), x.end()), y64(y.begin(), y.end());
   for (Op op : binary_functions) {
-    const std::vector<float> got = evaluate(backend, op, DType::float32, x, &y);
-    const std::vector<double> got64 = evaluate(backend, op, DType::float64, x64, &y64);
+    const std::vector<float> got = evaluate(micro_ops, op, DType::float32, x, &y);
+    const std::vector<double> got64 = evaluate(micro_ops, op, DType::float64, x64, &y64);
     for (size_t i = 0; i < x.size(); i++) {
       const double truth = float_op<double>(op, DType::float64, x[i], y[i], 0);
-      expect("binary", backend, op, x[i], y[i], got[i], error<float, double>(got[i], truth), 2);
+      expect("binary", micro_ops, op, x[i], y[i], got[i], error<float, double>(got[i], truth), 2);
       const long double truth64 = float_op<long double>(op, DType::float64, x[i], y[i], 0);
-      expect("binary", backend, op, x[i], y[i], got64[i], error<double, long double>(got64[i], truth64), 2);
+      expect("binary", micro_ops, op, x[i], y[i], got64[i], error<double, long double>(got64[i], truth64), 2);
     }
   }
 }
@@ -200,13 +200,13 @@ void check_binary(const loop::Backend &backend) {
 }  // namespace
 
 int main(int argc, char **) {
-  for (const loop::Backend *backend : loop::all_backends()) {
+  for (const loop::MicroOps *micro_ops : loop::all_micro_ops()) {
     random_state = 7;
-    sweep_float32(*backend, argc > 1);  // with an argument, the errors are printed
-    sweep_float64(*backend);
-    all_halves(*backend);
-    check_erfinv(*backend);
-    check_binary(*backend);
+    sweep_float32(*micro_ops, argc > 1);  // with an argument, the errors are printed
+    sweep_float64(*micro_ops);
+    all_halves(*micro_ops);
+    check_erfinv(*micro_ops);
+    check_binary(*micro_ops);
   }
   return 0;
 }

@@ -7,7 +7,7 @@
 #include "runtime/pool.hpp"
 
 using namespace reference;
-using loop::Backend;
+using loop::MicroOps;
 using Shape = std::vector<int64_t>;
 
 namespace {
@@ -33,7 +33,7 @@ Shape scaled(Shape strides, int64_t size) {
 }
 
 // The output's elements in row-major order of the kept dimensions.
-std::vector<uint64_t> reduce_by(loop::jit::Policy policy, const loop::Backend &backend, const Problem &p,
+std::vector<uint64_t> reduce_by(loop::jit::Policy policy, const loop::MicroOps &micro_ops, const Problem &p,
                                 const Array &x) {
   loop::jit::set_policy(policy);
   Shape kept = p.shape;
@@ -56,7 +56,7 @@ std::vector<uint64_t> reduce_by(loop::jit::Policy policy, const loop::Backend &b
   args.reduced_end = p.end;
   for (const Array *a : {&x, static_cast<const Array *>(&out), static_cast<const Array *>(&copy)})
     args.operands.push_back({a->data, {a->strides.begin(), a->strides.end()}});
-  reference::run(loop::compile_for(backend, code), args);
+  reference::run(loop::compile_for(micro_ops, code), args);
   if (p.squares)
     for_each_index(p.shape, [&](const Shape &i) {
       CHECK(same_bits(p.type, copy.element(i), apply({Op::square, p.type}, p.type, x.element(i), 0, 0)));
@@ -66,9 +66,9 @@ std::vector<uint64_t> reduce_by(loop::jit::Policy policy, const loop::Backend &b
   return result;
 }
 
-std::vector<uint64_t> reduce(const loop::Backend &backend, const Problem &p, const Array &x) {
-  const std::vector<uint64_t> by_vm = reduce_by(loop::jit::Policy::never, backend, p, x);
-  const std::vector<uint64_t> by_jit = reduce_by(loop::jit::Policy::always, backend, p, x);
+std::vector<uint64_t> reduce(const loop::MicroOps &micro_ops, const Problem &p, const Array &x) {
+  const std::vector<uint64_t> by_vm = reduce_by(loop::jit::Policy::never, micro_ops, p, x);
+  const std::vector<uint64_t> by_jit = reduce_by(loop::jit::Policy::always, micro_ops, p, x);
   for (size_t i = 0; i < by_vm.size(); i++) CHECK(same_bits(p.type, by_vm[i], by_jit[i]));
   return by_jit;
 }
@@ -86,7 +86,7 @@ uint64_t neutral(Op op, DType type) {
 }
 
 // What must come out, and for float sums and products how far off it may be.
-void check_result(const loop::Backend &backend, const Problem &p, const Array &x, const std::vector<uint64_t> &got) {
+void check_result(const loop::MicroOps &micro_ops, const Problem &p, const Array &x, const std::vector<uint64_t> &got) {
   Shape kept = p.shape, reduced = p.shape;
   for (uint32_t d = 0; d < p.shape.size(); d++) (d >= p.begin && d < p.end ? kept : reduced)[d] = 1;
   size_t at = 0;
@@ -125,7 +125,7 @@ void check_result(const loop::Backend &backend, const Problem &p, const Array &x
     const long double half_ulp = p.type == DType::float16 ? 0x1p-11L : p.type == DType::bfloat16 ? 0x1p-8L : 0;
     if (!(std::fabs(get<long double>(p.type, is) - sum) <=
           bound + half_ulp * std::fabs(sum) + 1e-7L * (half_ulp > 0))) {
-      fprintf(stderr, "%s, op %d of %s: %Lg instead of %Lg\n", backend.level->name, static_cast<int>(p.op),
+      fprintf(stderr, "%s, op %d of %s: %Lg instead of %Lg\n", micro_ops.level->name, static_cast<int>(p.op),
               mx::name(p.type), get<long double>(p.type, is), sum);
       CHECK(!"the reduction is right");
     }
@@ -142,27 +142,27 @@ void fill(Array &x, const Shape &shape, Op op, bool edges) {
   });
 }
 
-void check(const loop::Backend &backend, Problem p, bool edges = true) {
+void check(const loop::MicroOps &micro_ops, Problem p, bool edges = true) {
   Array x(p.type, p.shape, scaled(p.strides, itemsize(p.type)));
   fill(x, p.shape, p.op, edges);
-  const std::vector<uint64_t> got = reduce(backend, p, x);
-  check_result(backend, p, x, got);
+  const std::vector<uint64_t> got = reduce(micro_ops, p, x);
+  check_result(micro_ops, p, x, got);
 }
 
 const Shape shapes[] = {{1},         {5},        {63},         {64},          {65},      {1000},   {3, 7}, {1, 100},
                         {2, 300},    {40, 3},    {100, 65},    {300, 2},      {0},       {0, 4},   {4, 0}, {3, 4, 5},
                         {2, 50, 40}, {50, 2, 3}, {2, 3, 4, 5}, {1, 17, 1, 9}, {7, 1100}, {600, 33}};
 
-void test_shapes(const loop::Backend &backend) {
+void test_shapes(const loop::MicroOps &micro_ops) {
   for (const Shape &shape : shapes)
     for (uint32_t begin = 0; begin < shape.size(); begin++)
       for (uint32_t end = begin + 1; end <= shape.size(); end++) {
-        check(backend, {Op::reduce_sum, DType::float32, shape, begin, end, dense(shape)});
-        check(backend, {Op::reduce_max, DType::float32, shape, begin, end, dense(shape), true});
-        check(backend, {Op::reduce_sum, DType::int64, shape, begin, end, dense(shape)});
+        check(micro_ops, {Op::reduce_sum, DType::float32, shape, begin, end, dense(shape)});
+        check(micro_ops, {Op::reduce_max, DType::float32, shape, begin, end, dense(shape), true});
+        check(micro_ops, {Op::reduce_sum, DType::int64, shape, begin, end, dense(shape)});
       }
 }
-void test_types(const loop::Backend &backend) {
+void test_types(const loop::MicroOps &micro_ops) {
   const Op ops[] = {Op::reduce_sum, Op::reduce_prod, Op::reduce_min, Op::reduce_max, Op::reduce_all, Op::reduce_any};
   for (int t = 0; t < n_dtypes; t++) {
     const DType type = static_cast<DType>(t);
@@ -171,23 +171,23 @@ void test_types(const loop::Backend &backend) {
       const bool logical = op == Op::reduce_all || op == Op::reduce_any,
                  minmax = op == Op::reduce_min || op == Op::reduce_max;
       if (logical ? type != DType::bool_ : type == DType::bool_ && !minmax) continue;
-      for (const Shape &shape : {Shape{500}, Shape{0}}) check(backend, {op, type, shape, 0, 1, dense(shape)});
-      check(backend, {op, type, {3, 90}, 1, 2, {90, 1}});
-      check(backend, {op, type, {70, 40}, 0, 1, {40, 1}});
-      check(backend, {op, type, {40, 70}, 0, 1, {-1, -40}});
+      for (const Shape &shape : {Shape{500}, Shape{0}}) check(micro_ops, {op, type, shape, 0, 1, dense(shape)});
+      check(micro_ops, {op, type, {3, 90}, 1, 2, {90, 1}});
+      check(micro_ops, {op, type, {70, 40}, 0, 1, {40, 1}});
+      check(micro_ops, {op, type, {40, 70}, 0, 1, {-1, -40}});
     }
   }
 }
-void test_lengths(const loop::Backend &backend) {
+void test_lengths(const loop::MicroOps &micro_ops) {
   for (int64_t n = 0; n <= 300; n++) {
-    check(backend, {Op::reduce_sum, DType::float32, {2, n}, 1, 2, {n, 1}});
-    check(backend, {Op::reduce_min, DType::int8, {n, 3}, 0, 1, {3, 1}});
-    check(backend, {Op::reduce_sum, DType::float64, {20, n}, 0, 1, {n, 1}});
+    check(micro_ops, {Op::reduce_sum, DType::float32, {2, n}, 1, 2, {n, 1}});
+    check(micro_ops, {Op::reduce_min, DType::int8, {n, 3}, 0, 1, {3, 1}});
+    check(micro_ops, {Op::reduce_sum, DType::float64, {20, n}, 0, 1, {n, 1}});
   }
 }
 
 // The same values through other strides, and by another number of threads: the same bits.
-void test_order(const loop::Backend &backend) {
+void test_order(const loop::MicroOps &micro_ops) {
   const struct {
     Shape shape;
     uint32_t begin, end;
@@ -198,10 +198,10 @@ void test_order(const loop::Backend &backend) {
     Array x(p.type, p.shape, scaled(p.strides, 4));
     fill(x, p.shape, p.op, false);
     set_num_threads(1);
-    const std::vector<uint64_t> got = reduce(backend, p, x);
-    check_result(backend, p, x, got);
+    const std::vector<uint64_t> got = reduce(micro_ops, p, x);
+    check_result(micro_ops, p, x, got);
     set_num_threads(4);
-    CHECK(reduce(backend, p, x) == got);
+    CHECK(reduce(micro_ops, p, x) == got);
     Shape other = p.strides;
     if (other.size() == 2)
       other = {1, p.shape[0] + 1};
@@ -209,12 +209,12 @@ void test_order(const loop::Backend &backend) {
       other = {-3};
     Array y(p.type, p.shape, scaled(other, 4));
     for_each_index(p.shape, [&](const Shape &i) { y.set(i, x.element(i)); });
-    CHECK(reduce(backend, p, y) == got);
+    CHECK(reduce(micro_ops, p, y) == got);
   }
 }
 
 // Several reductions in one kernel, and a value that depends on a broadcast row: sum of exp(x - max) and max of x.
-void test_several(const loop::Backend &backend) {
+void test_several(const loop::MicroOps &micro_ops) {
   const int64_t rows = 37, columns = 205;
   std::vector<float> x(static_cast<size_t>(rows * columns)), peak(rows, 0.f), sum(rows), high(rows);
   for (float &v : x) v = static_cast<float>(random_below(100)) / 16;
@@ -234,7 +234,7 @@ void test_several(const loop::Backend &backend) {
   args.operands.push_back({reinterpret_cast<char *>(x.data()), {columns * 4, 4}});
   for (float *p : {peak.data(), sum.data(), high.data()})
     args.operands.push_back({reinterpret_cast<char *>(p), {4, 0}});
-  reference::run(loop::compile_for(backend, code), args);
+  reference::run(loop::compile_for(micro_ops, code), args);
   for (int64_t r = 0; r < rows; r++) {
     double s = 0;
     float h = -INFINITY;
@@ -250,13 +250,13 @@ void test_several(const loop::Backend &backend) {
 }  // namespace
 
 int main() {
-  for (const loop::Backend *backend : loop::all_backends()) {
+  for (const loop::MicroOps *micro_ops : loop::all_micro_ops()) {
     random_state = 3;
-    test_shapes(*backend);
-    test_types(*backend);
-    test_lengths(*backend);
-    test_order(*backend);
-    test_several(*backend);
+    test_shapes(*micro_ops);
+    test_types(*micro_ops);
+    test_lengths(*micro_ops);
+    test_order(*micro_ops);
+    test_several(*micro_ops);
   }
   return 0;
 }

@@ -121,7 +121,7 @@ void check_arange(DType dtype) {
     call(arange, Attrs().put(n).put(dtype).put(3).put(-1).put(0.5).put(0.25), {}, out);
     const Values found = out.values();
     for (int64_t i = 0; i < n; i++) {
-      char expected[8] = {};
+      char expected[16] = {};
       put(expected, dtype, is_inexact(dtype) ? 0.5 + 0.25 * static_cast<double>(i) : static_cast<double>(3 - i));
       if (dtype != DType::bool_) CHECK(found[i] == get(expected, dtype));
     }

@@ -161,7 +161,7 @@ Plan make_plan(Axes axes, int64_t dst_size) {
 template <class T>
 void run_tile(const Plan &plan, Line line, char *dst, const char *src, int64_t rows, int64_t length) {
   if (line == copy_line<uint32_t> && plan.row.src == sizeof(T) && plan.line.dst == sizeof(T))
-    return loop::backend().level->transpose[2](dst, plan.row.dst, src, plan.line.src, rows, length);
+    return loop::micro_ops().level->transpose[2](dst, plan.row.dst, src, plan.line.src, rows, length);
   constexpr int64_t pitch = tile_side + 1;
   T buffer[tile_side * pitch];
   for (int64_t l = 0; l < length; l++) {

@@ -94,7 +94,7 @@ KernelRef compile(const Code &code) {
     if (KernelRef kernel = found(all, hash, code)) return kernel;
   }
   // Nothing is allocated or freed under the lock. Whoever comes second takes what the first one made.
-  auto fresh = std::make_unique<Item>(Item{hash, compile_for(backend(), code)});
+  auto fresh = std::make_unique<Item>(Item{hash, compile_for(micro_ops(), code)});
   std::unique_ptr<Item> evicted;
   const std::lock_guard held(lock);
   if (KernelRef kernel = found(all, hash, code)) return kernel;

@@ -27,8 +27,9 @@ struct MicroOp {
 
 class Compiler {
  public:
-  Compiler(const Backend &backend, const Code &code) : code_(code), steps_(backend), out_(std::make_shared<Kernel>()) {
-    out_->backend = &backend;
+  Compiler(const MicroOps &micro_ops, const Code &code)
+      : code_(code), steps_(micro_ops), out_(std::make_shared<Kernel>()) {
+    out_->micro_ops = &micro_ops;
     out_->n_operands = static_cast<uint16_t>(code.operands.size());
     out_->n_scalars = code.n_scalars;
     remaining_.resize(code.ins.size());
@@ -412,7 +413,7 @@ class Compiler {
   }
 
   const Code &code_;
-  const Backend &steps_;
+  const MicroOps &steps_;
   std::shared_ptr<Kernel> out_;
   std::vector<MicroOp> tape_;
   std::vector<uint32_t> remaining_;
@@ -424,7 +425,7 @@ class Compiler {
 
 }  // namespace
 
-KernelRef compile_for(const Backend &backend, const Code &code) { return Compiler(backend, code).compile(); }
+KernelRef compile_for(const MicroOps &micro_ops, const Code &code) { return Compiler(micro_ops, code).compile(); }
 
 int64_t estimate_ns(const Kernel &kernel, int64_t n_elements) noexcept {
   const double blocks = static_cast<double>(n_elements) / static_cast<double>(kernel.block_elements());

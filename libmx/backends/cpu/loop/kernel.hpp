@@ -11,16 +11,16 @@
 namespace mx::loop {
 
 // A level and its micro-ops, found by (micro, kind, form); null where there is none.
-struct Backend {
+struct MicroOps {
   const Level *level;
   StepFn steps[n_micros][n_kinds][n_forms];
   StepFn find(uint8_t micro, uint8_t kind, uint8_t form) const noexcept { return steps[micro][kind][form]; }
   StepFn find(Op op, uint8_t kind, uint8_t form) const noexcept { return steps[static_cast<uint8_t>(op)][kind][form]; }
 };
 
-// The backend of this CPU, capped by MX_ISA; and every one that it can execute, for the tests.
-const Backend &backend() noexcept;
-std::vector<const Backend *> all_backends();
+// Those of the best level that this CPU has, capped by MX_ISA; and those of each level that it has, for the tests.
+const MicroOps &micro_ops() noexcept;
+std::vector<const MicroOps *> all_micro_ops();
 
 // How values and memory of a dtype are held.
 Kind kind_of(DType type) noexcept;
@@ -81,7 +81,7 @@ struct Reduction {
 class Kernel final : public LoopKernel {
  public:
   Code code;
-  const Backend *backend;
+  const MicroOps *micro_ops;
   bool wide = false;
   uint16_t n_slots = 0, n_operands = 0, n_scalars = 0;
   std::vector<Step> tape;  // everything but the operands in memory and the scalars
@@ -100,11 +100,11 @@ class Kernel final : public LoopKernel {
   jit::Versions jitted;
 
   int64_t lane_bytes() const noexcept { return wide ? 8 : 4; }
-  int64_t block_bytes() const noexcept { return int64_t{8} * backend->level->vector_bytes; }
+  int64_t block_bytes() const noexcept { return int64_t{8} * micro_ops->level->vector_bytes; }
   int64_t block_elements() const noexcept { return block_bytes() / lane_bytes(); }
 };
 
-// Compiles for a given backend, without the cache.
-KernelRef compile_for(const Backend &backend, const Code &code);
+// Compiles for given micro-ops, without the cache.
+KernelRef compile_for(const MicroOps &micro_ops, const Code &code);
 
 }  // namespace mx::loop

@@ -16,8 +16,8 @@ namespace mx::loop {
 namespace {
 
 // In static memory: choosing cannot fail, and no destructor ends it while workers still run kernels at exit.
-Backend make(const Level &level) noexcept {
-  Backend made{&level, {}};
+MicroOps make(const Level &level) noexcept {
+  MicroOps made{&level, {}};
   for (uint32_t i = 0; i < level.n_parts; i++)
     for (uint32_t k = 0; k < level.parts[i]->n; k++) {
       const Entry &entry = level.parts[i]->entries[k];
@@ -27,19 +27,19 @@ Backend make(const Level &level) noexcept {
 }
 
 #if defined(__x86_64__)
-const Backend &at_v2() noexcept {
-  static const Backend made = make(loop_v2);
+const MicroOps &at_v2() noexcept {
+  static const MicroOps made = make(loop_v2);
   return made;
 }
-const Backend &at_v3() noexcept {
-  static const Backend made = make(loop_v3);
+const MicroOps &at_v3() noexcept {
+  static const MicroOps made = make(loop_v3);
   return made;
 }
-const Backend &at_v4() noexcept {
-  static const Backend made = make(loop_v4);
+const MicroOps &at_v4() noexcept {
+  static const MicroOps made = make(loop_v4);
   return made;
 }
-const Backend &choose() noexcept {
+const MicroOps &choose() noexcept {
   const char *cap = std::getenv("MX_ISA");
   const auto allowed = [cap](const char *name) { return !cap || !*cap || std::strcmp(name, cap) <= 0; };
   if (allowed("v4") && cpu::cpu_has_v4()) return at_v4();
@@ -47,29 +47,29 @@ const Backend &choose() noexcept {
   return at_v2();
 }
 #else
-const Backend &choose() noexcept {
-  static const Backend made = make(loop_base);
+const MicroOps &choose() noexcept {
+  static const MicroOps made = make(loop_base);
   return made;
 }
 #endif
 
-static_assert(std::is_trivially_destructible_v<Backend>);
+static_assert(std::is_trivially_destructible_v<MicroOps>);
 
 }  // namespace
 
-const Backend &backend() noexcept {
-  static const Backend &chosen = choose();
+const MicroOps &micro_ops() noexcept {
+  static const MicroOps &chosen = choose();
   return chosen;
 }
 
-std::vector<const Backend *> all_backends() {
+std::vector<const MicroOps *> all_micro_ops() {
 #if defined(__x86_64__)
-  std::vector<const Backend *> all{&at_v2()};
+  std::vector<const MicroOps *> all{&at_v2()};
   if (cpu::cpu_has_v3()) all.push_back(&at_v3());
   if (cpu::cpu_has_v4()) all.push_back(&at_v4());
   return all;
 #else
-  return {&backend()};
+  return {&micro_ops()};
 #endif
 }
 

@@ -138,7 +138,7 @@ int64_t streaming_threshold() noexcept {
 
 bool may_stream(const Plan &plan, uint32_t row, int64_t elements) {
   const Row &r = plan.rows[row];
-  const int64_t vector = plan.kernel.backend->level->vector_bytes;
+  const int64_t vector = plan.kernel.micro_ops->level->vector_bytes;
   const int64_t bytes = elements << r.log2_size;
   if (bytes < streaming_threshold() || (int64_t{1} << r.log2_size) != plan.kernel.lane_bytes()) return false;
   for (uint32_t d = 0; d < plan.first_inner(); d++)
@@ -282,7 +282,7 @@ Call::Call(const Plan &p, std::span<char *const> data, std::span<const uint64_t>
   for (const Row &row : plan.rows)
     bases.push_back(row.what == Row::index ? 0 : reinterpret_cast<intptr_t>(data[row.operand]) + row.offset);
   for (const ScalarUse &use : plan.kernel.scalars) scalars.push_back(lane_bits(use.type, given[use.arg]));
-  const int64_t vector = plan.kernel.backend->level->vector_bytes;
+  const int64_t vector = plan.kernel.micro_ops->level->vector_bytes;
   for (uint32_t r = 0; plan.may_stream && r < bases.size(); r++)
     streamed.push_back(plan.rows[r].may_stream && bases[r] % vector == 0 && !overlaps_input(*this, r));
   function = function_for(plan, {scalars.begin(), scalars.size()}, {streamed.begin(), streamed.size()});

@@ -24,7 +24,7 @@ constexpr int64_t enough_items = 64;
 class Combiner {
  public:
   Combiner(const Plan &plan, int64_t stride)
-      : kernel_(plan.kernel), level_(*plan.kernel.backend->level), stride_(stride) {}
+      : kernel_(plan.kernel), level_(*plan.kernel.micro_ops->level), stride_(stride) {}
 
   int64_t node_bytes() const noexcept { return stride_ * static_cast<int64_t>(kernel_.reductions.size()); }
   int64_t stride() const noexcept { return stride_; }
@@ -43,7 +43,7 @@ class Combiner {
       const Reduction &r = kernel_.reductions[k];
       const int64_t at = static_cast<int64_t>(k) * stride_;
       const Step tape[] = {get(node + at),
-                           step(kernel_.backend->find(r.op, kind_of(r.type), reduce_combine), into + at), end()};
+                           step(kernel_.micro_ops->find(r.op, kind_of(r.type), reduce_combine), into + at), end()};
       level_.run(tape, 0, stride_);
     }
   }
@@ -57,22 +57,22 @@ class Combiner {
     const Reduction &r = kernel_.reductions[k];
     const uint8_t form = kernel_.wide ? reduce_fold_wide : reduce_fold;
     const Step tape[] = {get(node + static_cast<int64_t>(k) * stride_),
-                         step(kernel_.backend->find(r.op, kind_of(r.type), form), nullptr), store(k, dense), end()};
+                         step(kernel_.micro_ops->find(r.op, kind_of(r.type), form), nullptr), store(k, dense), end()};
     level_.run(tape, 0, n * kernel_.block_bytes());
   }
 
  private:
   static Step step(StepFn fn, const char *p) noexcept { return {fn, p, -1, nullptr, 0, 0, 0, nullptr}; }
   Step get(const char *p) const noexcept {
-    return step(kernel_.backend->find(micro_get, kernel_.wide ? kind_u64 : kind_u32, form_am), p);
+    return step(kernel_.micro_ops->find(micro_get, kernel_.wide ? kind_u64 : kind_u32, form_am), p);
   }
   Step store(size_t k, const char *p) const noexcept {
     const Storage storage = storage_of(kernel_.reductions[k].type);
-    if (storage == (kernel_.wide ? in_b64 : in_b32)) return step(kernel_.backend->find(micro_put, 0, 0), p);
+    if (storage == (kernel_.wide ? in_b64 : in_b32)) return step(kernel_.micro_ops->find(micro_put, 0, 0), p);
     const Storage unsign = storage == in_i8 ? in_u8 : storage == in_i16 ? in_u16 : storage;
-    return step(kernel_.backend->find(micro_store, kernel_.wide ? kind_u64 : kind_u32, unsign), p);
+    return step(kernel_.micro_ops->find(micro_store, kernel_.wide ? kind_u64 : kind_u32, unsign), p);
   }
-  Step end() const noexcept { return step(kernel_.backend->find(micro_end, 0, 0), nullptr); }
+  Step end() const noexcept { return step(kernel_.micro_ops->find(micro_end, 0, 0), nullptr); }
 
   const Kernel &kernel_;
   const Level &level_;

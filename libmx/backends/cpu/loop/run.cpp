@@ -71,7 +71,7 @@ void run_elementwise(const Call &call) {
       row = now + rows - 1;
       item += rows - 1;
     }
-    if (!call.streamed.empty()) plan.kernel.backend->level->fence();
+    if (!call.streamed.empty()) plan.kernel.micro_ops->level->fence();
   });
 }
 

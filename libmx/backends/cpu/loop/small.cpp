@@ -11,7 +11,7 @@ namespace {
 class Small {
  public:
   Small(const Plan &plan, std::span<char *const> data, char *buffer)
-      : plan_(plan), level_(*plan.kernel.backend->level), data_(data), buffer_(buffer) {
+      : plan_(plan), level_(*plan.kernel.micro_ops->level), data_(data), buffer_(buffer) {
     const int64_t block = plan.kernel.block_elements();
     rest = plan.inner & (block - 1), whole = plan.inner - rest;  // a block is a power of two
     for (const Row &row : plan.rows)
@@ -57,12 +57,12 @@ void run_tape(const Plan &plan, const Small &small, Step *tape) {
       const bool moves = row.access == Access::direct;
       point(patch, moves ? small.memory(row) : small.staging(row), moves ? -1 : 0);
     }
-    kernel.backend->level->run(tape, 0, small.whole * kernel.lane_bytes());
+    kernel.micro_ops->level->run(tape, 0, small.whole * kernel.lane_bytes());
   }
   if (small.rest == 0) return;
   small.pack_rest(kernel.block_elements());
   for (const Patch &patch : kernel.rows) point(patch, small.staging(plan.rows[patch.number]), 0);
-  kernel.backend->level->run(tape, 0, kernel.block_bytes());
+  kernel.micro_ops->level->run(tape, 0, kernel.block_bytes());
   small.unpack_rest();
 }
 

@@ -42,7 +42,7 @@ Worker::Worker(const Call &call)
     : call_(call),
       plan_(call.plan),
       kernel_(plan_.kernel),
-      level_(*kernel_.backend->level),
+      level_(*kernel_.micro_ops->level),
       outer_(plan_, 0, plan_.n_outer),
       middle_(plan_, plan_.n_outer, plan_.first_inner()),
       buffer_(plan_.buffer_bytes),
@@ -54,7 +54,7 @@ Worker::Worker(const Call &call)
     for (uint64_t scalar : call.scalars) frame_.push_back(static_cast<int64_t>(scalar));
   } else if (!call.streamed.empty()) {
     for (const Patch &patch : kernel_.rows)
-      if (call.streamed[patch.number]) tape_[patch.step].fn = kernel_.backend->find(micro_put_stream, 0, 0);
+      if (call.streamed[patch.number]) tape_[patch.step].fn = kernel_.micro_ops->find(micro_put_stream, 0, 0);
   }
   move();
 }
@@ -73,7 +73,7 @@ Step *bind(const Plan &plan, const uint64_t *scalars, char *buffer) noexcept {
   for (const ScalarPatch &patch : kernel.immediates)
     (patch.is_t ? tape[patch.step].t : tape[patch.step].s) = scalars[patch.scalar];
   for (const Constant &c : kernel.constants)
-    kernel.backend->level->pack[kernel.wide ? 3 : 2](
+    kernel.micro_ops->level->pack[kernel.wide ? 3 : 2](
         slots + c.slot * block, reinterpret_cast<const char *>(&scalars[c.scalar]), 0, kernel.block_elements());
   return tape;
 }
@@ -168,7 +168,8 @@ void Worker::point(const Patch &patch, int64_t address, int64_t mask, bool is_pa
   Step &step = tape_[patch.step];
   if (plan_.rows[patch.number].what == Row::index) {
     const uint8_t kind = kernel_.wide ? kind_u64 : kind_u32;
-    step.fn = is_packed ? kernel_.backend->find(micro_get, kind, form_am) : kernel_.backend->find(micro_index, kind, 0);
+    step.fn =
+        is_packed ? kernel_.micro_ops->find(micro_get, kind, form_am) : kernel_.micro_ops->find(micro_index, kind, 0);
     step.s = static_cast<uint64_t>(address);
   }
   (patch.is_q ? step.q : step.p) = reinterpret_cast<const char *>(address);

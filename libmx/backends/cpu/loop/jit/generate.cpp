@@ -11,7 +11,7 @@ constexpr size_t max_bytes = 48 * 1024;  // more would not stay in the first lev
 }  // namespace
 
 std::vector<uint8_t> generate(const Kernel &kernel, const std::vector<Meeting> &rows) try {
-  if (kernel.backend->level->vector_bytes < 32) return {};
+  if (kernel.micro_ops->level->vector_bytes < 32) return {};
   const VectorCode code = lower(kernel, rows);
   const Layout layout(code);
   std::vector<uint8_t> memory(max_bytes);

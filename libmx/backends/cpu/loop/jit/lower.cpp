@@ -8,7 +8,7 @@ namespace mx::loop::jit {
 Lowering::Lowering(const Kernel &kernel, std::vector<Meeting> rows) : kernel_(kernel), held_(kernel.code.ins.size()) {
   VectorCode &code = b_.code;
   code.is_wide = kernel.wide;
-  code.level = kernel.backend->level;
+  code.level = kernel.micro_ops->level;
   code.has_512 = code.level->vector_bytes == 64;
   code.rows = std::move(rows);
   code.n_results = static_cast<uint32_t>(kernel.reductions.size());

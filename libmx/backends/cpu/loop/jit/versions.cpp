@@ -47,7 +47,7 @@ double worth_ns(const Kernel &kernel) noexcept { return 150e3 + 15e3 * static_ca
 // by 10 to 20 % with 16 registers, by a few percent with 32 where a division lengthens the chain.
 bool vm_is_faster(const Kernel &kernel, double work_ns) noexcept {
   if (work_ns < 1000) return false;
-  const bool has_32 = kernel.backend->level->vector_bytes > 32;
+  const bool has_32 = kernel.micro_ops->level->vector_bytes > 32;
   for (const Ins &ins : kernel.code.ins) {
     const bool divides = ins.op == Op::tanh || ins.op == Op::erf || ins.op == Op::sigmoid;
     const bool is_long = ins.op >= Op::exp && ins.op <= Op::sigmoid && ins.op != Op::sin && ins.op != Op::cos;
