@@ -225,7 +225,10 @@ def _scatter(x: array, key: _Key, value: array, mode: int) -> array:
     rest = [n for i, n in enumerate(base.shape) if i not in axes]
     joint = len(joint_shape)
     value = _drop_leading(value, joint + len(rest))
-    value = fast.broadcast_to(value, (*rest[:place], *joint_shape, *rest[place:]), None)
+    stretched = fast.broadcast_to(value, (*rest[:place], *joint_shape, *rest[place:]), None)
+    # In a trace for all shapes, to whatever is indexed then; its values are not needed, so nothing computes them.
+    is_traced = any(map(fast.array_is_tracer, (base, value, *arrays)))
+    value = fast.broadcast_arrays([value, _gather(x, key)], None)[0] if is_traced else stretched
     if place and joint:
         order = [*range(place, place + joint), *range(place), *range(place + joint, value.ndim)]
         value = fast.transpose(value, order, None)

@@ -154,9 +154,8 @@ def _resized(graph: Graph) -> Failure | None:
         found = f(*(leaf.array() for leaf in other.leaves))
         mx.eval(found)
     except (ValueError, IndexError) as error:
-        # max and the like refuse to reduce nothing, and a logsumexp that was traced over something contains a max. What
-        # is assigned by index arrays is stretched to the shape that the trace saw.
-        frozen = "nothing to reduce" in str(error) or any(step.op == "at_add" for step in graph.steps)
+        # max and the like refuse to reduce nothing, and a logsumexp that was traced over something contains a max.
+        frozen = "nothing to reduce" in str(error)
         if eager is None or frozen:
             return None
         return Failure("resized", graph.outputs[0], f"{type(error).__name__}: {error}")

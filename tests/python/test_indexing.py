@@ -310,3 +310,23 @@ def test_double_precision_is_kept_when_assigned_to_a_double(value):
         x[key] = value[0] if isinstance(key, int) and not isinstance(value, float) else value
         assert x.tolist() == [0.1, 0.0], key
     assert mx.zeros((2,), mx.float64).at[0].add(0.1).tolist() == [0.1, 0.0]
+
+
+def _row_wise(a, u, i):
+    return a.at[i].add(u)
+
+
+def _column_wise(a, u, i):
+    b = a + 0
+    b[:, i] = u[:, None]
+    return b
+
+
+@pytest.mark.parametrize("f", [_row_wise, _column_wise])
+def test_updates_of_shapeless_functions_stretch_to_the_new_shape(f):
+    compiled = mx.compile(f, shapeless=True)
+    for rows, columns in ((16, 1), (8, 3), (20, 9)):
+        a, i = mx.zeros((rows, columns)), mx.array([0, 0])
+        u = mx.arange(columns if f is _row_wise else rows).astype(mx.float32)
+        assert compiled(a, u, i).tolist() == f(a, u, i).tolist()
+    assert compiled.cache_info().traces == 1
