@@ -59,9 +59,10 @@ __attribute__((constructor)) static void remember_parent(void) { parent = getpid
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) { return getpid() != parent; }
 
-/* ThreadSanitizer ends a child that starts threads, unless told otherwise. */
+/* ThreadSanitizer ends a child that starts threads, unless told otherwise; and to exit in a signal handler, which it
+ * calls unsafe, is what a test is about. */
 const char *__tsan_default_options(void);
-const char *__tsan_default_options(void) { return "die_after_fork=0"; }
+const char *__tsan_default_options(void) { return "die_after_fork=0:report_signal_unsafe=0"; }
 
 /* A lazy n x n matrix of ones on `stream`. */
 static inline mx_array ones(int64_t n, mx_stream stream) {
