@@ -3,9 +3,8 @@
 
 enum { MAX_FAST = 64 }; /* arguments and results of the fast paths; more take the long way */
 
-/* How long a wait takes at most before it comes back to Python, so that signals get through: as SLICE_MS in
- * evaluate.py. */
-enum { EVAL_SLICE_MS = 50 };
+/* How long a wait takes at most before it comes back to Python, so that signals get through: fast.SLICE_MS. */
+enum { SLICE_MS = 50 };
 
 /* Calls f with what a builtin was given. */
 static PyObject *call_with(PyObject *f, PyObject *const *args, Py_ssize_t n, PyObject *names) {
@@ -33,7 +32,7 @@ static PyObject *py_eval(PyObject *module, PyObject *const *args, Py_ssize_t n, 
     mx_status status = mx_eval_inline(&done, handles, (size_t)n);
     if (!status && !done) {
       PyThreadState *thread = PyEval_SaveThread();
-      status = mx_eval_for(handles, (size_t)n, EVAL_SLICE_MS);
+      status = mx_eval_for(handles, (size_t)n, SLICE_MS);
       PyEval_RestoreThread(thread);
       if (!status) return PyObject_CallNoArgs(PyList_GetItem(module, HELD_DRAIN));
     }

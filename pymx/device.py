@@ -36,7 +36,6 @@ __all__ = [
     "synchronize",
 ]
 
-_SLICE_MS = 50  # waits come back to Python this often, so that signal handlers run
 _local = threading.local()
 
 
@@ -276,7 +275,7 @@ def synchronize(stream: StreamOrDevice = None) -> None:
     """Waits for the work submitted so far to a stream, or to the default stream. Raises the first failure among it that
     was not raised yet."""
     handle = _current(*fast.default_device()) if stream is None else stream._handle
-    while (status := lib.mx_synchronize(handle, _SLICE_MS)) == TIMEOUT:
+    while (status := lib.mx_synchronize(handle, fast.SLICE_MS)) == TIMEOUT:
         pass
     if status != MX_OK:
         check(status)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["async_eval", "eval"]
 
-SLICE_MS = 50
+SLICE_MS: int = fast.SLICE_MS
 
 
 def wait(x: BufferBase, deadline: float | None = None) -> None:

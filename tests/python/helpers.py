@@ -3,6 +3,16 @@
 import functools
 import threading
 
+import pymx as mx
+
+
+def op_names():
+    """The names of all ops, without aliases."""
+    found = {}
+    for module in (mx.ops, mx.shape, mx.products, mx.find, mx.hadamard):
+        found |= {id(getattr(module, name)): name for name in reversed(module.__all__)}
+    return set(found.values())
+
 
 def counted(f):
     """f, and the list of its traces."""

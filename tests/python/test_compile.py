@@ -451,48 +451,6 @@ def test_results_are_used_beside_other_work(dtype):
     assert other.tolist() == [2, 4, 6]
 
 
-def address(x):
-    return np.asarray(x, copy=False).__array_interface__["data"][0]
-
-
-@pytest.mark.parametrize("n", [16, 1000, 100_000])
-def test_inputs_are_donated(n):
-    f = mx.compile(lambda x: mx.sin(x) + 1)
-    mx.eval(f(mx.zeros((n,))))
-    x = mx.zeros((n,)) + 0
-    mx.eval(x)
-    before = address(x)
-    y = f(x)
-    del x
-    mx.eval(y)
-    assert address(y) == before
-    assert y[:3].tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize("n", [16, 1000, 100_000])
-def test_what_is_still_needed_is_not_donated(n):
-    f = mx.compile(lambda x, y: mx.sin(x) + y)
-    constants = [mx.zeros((n,)) + 0]
-    zeros = mx.compile(lambda: mx.sin(constants[0]) + 1)
-    mx.eval(constants)
-    mx.eval(zeros())
-    constants.clear()
-    assert zeros()[:2].tolist() == zeros()[:2].tolist() == [1, 1]
-    for keep in (lambda x: x, lambda x: x[1:], memoryview, lambda x: f(x, x)):
-        x = mx.zeros((n,)) + 0
-        mx.eval(x)
-        kept = keep(x)
-        y = f(x, mx.array(1.0))
-        del x
-        mx.eval(y)
-        assert y[:2].tolist() == [1, 1] and kept[0:2].tolist() == [0, 0]
-    x = mx.zeros((n,)) + 0
-    mx.eval(x)
-    y = f(x, x)
-    del x
-    assert y[:2].tolist() == [0, 0]
-
-
 def test_random_programs_equal_eager():
     """Random graphs of unary, binary and shape ops, eager against compiled, to the last bit."""
     unary = [mx.exp, mx.abs, mx.negative, mx.sin, mx.sigmoid, lambda x: x.T, lambda x: mx.sum(x, axis=0), mx.square]

@@ -2,11 +2,13 @@
 unknown number, contractions, order of sorts, groups of one process."""
 
 import importlib.util
+import inspect
 import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import op_names
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -14,6 +16,11 @@ from hypothesis.extra import numpy as hnp
 import pymx as mx
 
 SURFACE = Path(__file__).parents[2] / "tools" / "gen_surface.py"
+
+
+def test_signatures_take_a_stream():
+    for name in op_names() - {"broadcast_shapes", "einsum_path", "depends"}:
+        assert "stream" in inspect.signature(getattr(mx, name)).parameters, name
 
 
 def test_signatures_are_mlxs():

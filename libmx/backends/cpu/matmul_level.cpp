@@ -90,39 +90,44 @@ constexpr MatmulKernels kernels() {
   return k;
 }
 
-// Dot products of pairs: bfloat16 in, the rest as for the other bfloat16 kernels.
+#if defined(__AVX512BW__)
+// What both kinds of products of bfloat16 pairs share; the rest is as for the other bfloat16 kernels.
+constexpr MatmulKernels pair_kernels() {
+  MatmulKernels k = kernels<mx::BFloat16>();
+  k.packed_item = 2;
+  k.small = nullptr;
+  k.gemv = nullptr;
+  return k;
+}
+#endif
+
+// Dot products of pairs.
 constexpr MatmulKernels dot_kernels() {
   MatmulKernels k{};
 #if defined(__AVX512BW__)
-  k = kernels<mx::BFloat16>();
-  k.packed_item = 2;
+  k = pair_kernels();
   k.k_unit = 2;
   k.max_k_block = 1024;
   k.pack_a = pack_a_dot;
   k.pack_b = pack_b_dot;
   k.multiply = multiply_dot;
   k.multiply_rounded = multiply_rounded_dot;
-  k.small = nullptr;
-  k.gemv = nullptr;
 #endif
   return k;
 }
 
-// Products of the tile unit: bfloat16 in, the rest as for the other bfloat16 kernels.
+// Products of the tile unit.
 constexpr MatmulKernels amx_kernels() {
   MatmulKernels k{};
 #if defined(__AVX512BW__)
-  k = kernels<mx::BFloat16>();
+  k = pair_kernels();
   k.mr = k.nr = amx_lanes;
-  k.packed_item = 2;
   k.k_unit = amx_k;
   k.max_k_block = 256;
   k.pack_a = pack_a_amx;
   k.pack_b = pack_b_amx;
   k.multiply = multiply_amx;
   k.multiply_rounded = nullptr;
-  k.small = nullptr;
-  k.gemv = nullptr;
 #endif
   return k;
 }
