@@ -3,7 +3,8 @@
 
 enum { MAX_FAST = 64 }; /* arguments and results of the fast paths; more take the long way */
 
-/* How long a wait takes at most before it comes back to Python, so that signals get through: fast.SLICE_MS. */
+/* How long a wait takes at most before it comes back to Python, so that signals get through: as SLICE_MS in
+ * _ffi.py. */
 enum { SLICE_MS = 50 };
 
 /* Calls f with what a builtin was given. */

@@ -14,7 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["MX_OK", "NO_AXIS", "TIMEOUT", "BufferBase", "CompiledBase", "check", "fast", "ffi", "lib"]
+__all__ = ["MX_OK", "NO_AXIS", "SLICE_MS", "TIMEOUT", "BufferBase", "CompiledBase", "check", "fast", "ffi", "lib"]
+
+SLICE_MS = 50  # waits come back to Python this often, so that signal handlers run
 
 MX_OK = 0
 TIMEOUT = 16

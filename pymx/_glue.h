@@ -49,8 +49,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
   int ok = module && holder && name;
   for (PyMethodDef *m = builtins; ok && m->ml_name; m++)
     ok = add(module, m->ml_name, PyCFunction_NewEx(m, holder, name));
-  ok = ok && add(module, "BufferBase", make_array_base()) && add(module, "CompiledBase", make_compiled_base()) &&
-       !PyModule_AddIntConstant(module, "SLICE_MS", SLICE_MS);
+  ok = ok && add(module, "BufferBase", make_array_base()) && add(module, "CompiledBase", make_compiled_base());
   Py_XDECREF(holder);
   Py_XDECREF(name);
   if (!ok) Py_CLEAR(module);

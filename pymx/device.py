@@ -7,7 +7,7 @@ import os
 import threading
 from enum import Enum
 
-from ._ffi import MX_OK, TIMEOUT, check, fast, lib
+from ._ffi import MX_OK, SLICE_MS, TIMEOUT, check, fast, lib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def synchronize(stream: StreamOrDevice = None) -> None:
     """Waits for the work submitted so far to a stream, or to the default stream. Raises the first failure among it that
     was not raised yet."""
     handle = _current(*fast.default_device()) if stream is None else stream._handle
-    while (status := lib.mx_synchronize(handle, fast.SLICE_MS)) == TIMEOUT:
+    while (status := lib.mx_synchronize(handle, SLICE_MS)) == TIMEOUT:
         pass
     if status != MX_OK:
         check(status)

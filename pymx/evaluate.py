@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from . import lifecycle
-from ._ffi import MX_OK, TIMEOUT, BufferBase, check, fast, lib
+from ._ffi import MX_OK, SLICE_MS, TIMEOUT, BufferBase, check, fast, lib
 from .tree import leaves
 
 TYPE_CHECKING = False
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["async_eval", "eval"]
-
-SLICE_MS: int = fast.SLICE_MS
 
 
 def wait(x: BufferBase, deadline: float | None = None) -> None:
