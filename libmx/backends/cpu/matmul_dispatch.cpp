@@ -1,5 +1,6 @@
 // Picks the matmul table of this CPU's level.
 #include <cstdlib>
+#include <cstring>
 
 #include "backends/cpu/isa_level.hpp"
 #include "backends/cpu/matmul_level.hpp"
@@ -52,10 +53,12 @@ bool ask_for_amx() noexcept {
 bool ask_for_amx() noexcept { return false; }
 #endif
 
+// Measured: on Zen 4 the instruction multiplies twice as much as float32's in the same time, on Sapphire Rapids half.
 bool ask_for_dot() noexcept {
 #if defined(__x86_64__)
+  if (isa_level() != IsaLevel::v4 || !__builtin_cpu_supports("avx512bf16")) return false;
   const char *cap = std::getenv("MX_ISA");
-  return !(cap && *cap) && isa_level() == IsaLevel::v4 && __builtin_cpu_supports("avx512bf16");
+  return cap && *cap ? std::strcmp(cap, "v4+dot") == 0 : static_cast<bool>(__builtin_cpu_is("amd"));
 #else
   return false;
 #endif

@@ -148,8 +148,12 @@ bool may_stream(const Plan &plan, uint32_t row, int64_t elements) {
 
 void choose_access(Plan &plan, bool stage_outputs, int64_t elements) {
   const bool is_reduction = !plan.kernel.reductions.empty();
-  for (const Row &row : plan.rows)
-    plan.is_large |= row.what == Row::input && elements << row.log2_size >= streaming_threshold();
+  constexpr int64_t second_level = int64_t{2} << 20;
+  for (const Row &row : plan.rows) {
+    if (row.what != Row::input) continue;
+    plan.is_far |= elements << row.log2_size > second_level;
+    plan.is_large |= elements << row.log2_size >= streaming_threshold();
+  }
   for (uint32_t r = 0; r < plan.rows.size(); r++) {
     Row &row = plan.rows[r];
     row.access = access_of(plan, r);

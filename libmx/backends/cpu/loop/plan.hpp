@@ -36,6 +36,7 @@ struct Plan {
   bool any_staged = false;
   bool may_stream = false;                  // some row may
   bool rows_first = false;                  // short segments of neighbouring rows go together: see prefers_rows
+  bool is_far = false;                      // reads more than a second level cache holds
   bool is_large = false;                    // reads more than the caches hold
   SmallVector<jit::Meeting, 8> meetings{};  // of the rows with machine code, if none is streamed
   double vm_ns = 0;                         // what all of it would take the VM

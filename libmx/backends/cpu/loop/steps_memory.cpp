@@ -201,19 +201,21 @@ void reduce(MX_STEP) {
   MX_NEXT;
 }
 
-// A whole range at once, the accumulators in registers. Combines in the order of the step above.
-constexpr int ahead = 4096;  // of the prefetch, in bytes
-template <class O>
-void range(MX_STEP) {
+// A whole range at once, the accumulators in registers. Combines in the order of the step above. Memory that no cache
+// holds is asked for `ahead` bytes before it is read; elsewhere that would only take the place of loads.
+constexpr int ahead = 8192;
+template <class O, bool far>
+MX_INLINE void range(const Step *step) {
   using T = typename O::T;
   const char *const stop = step->p + step->q_mask;
   char *const node = const_cast<char *>(step->q);
-  (void)offset;
+  V v0, v1, v2, v3, v4, v5, v6, v7;
 #define MX_ONE(k, v) v = load<V>(node + k * vector_bytes);
   MX_EACH(MX_ONE)
 #undef MX_ONE
   for (const char *p = step->p; p != stop; p += block_bytes) {
-    for (int line = 0; line < block_bytes; line += 64) __builtin_prefetch(p + ahead + line, 0, 2);
+    if constexpr (far)
+      for (int line = 0; line < block_bytes; line += 64) __builtin_prefetch(p + ahead + line);
 #define MX_ONE(k, v) v = bits<V>(O::f(load<T>(p + k * vector_bytes), bits<T>(v)));
     MX_EACH(MX_ONE)
 #undef MX_ONE
@@ -221,6 +223,11 @@ void range(MX_STEP) {
 #define MX_ONE(k, v) store(node + k * vector_bytes, v);
   MX_EACH(MX_ONE)
 #undef MX_ONE
+}
+template <class O>
+void range_step(MX_STEP) {
+  (void)offset, (void)v0, (void)v1, (void)v2, (void)v3, (void)v4, (void)v5, (void)v6, (void)v7;
+  step->s ? range<O, true>(step) : range<O, false>(step);
 }
 
 // For each lane the one `half` away. From memory: the compiler would build it lane by lane.
@@ -357,7 +364,7 @@ void transpose(char *dense, int64_t pitch, const char *strided, int64_t stride, 
   MX_ENTRY(Op::select, kind_u32, form, select<U, form>), MX_ENTRY(Op::select, kind_u64, form, select<W, form>)
 #define MX_REDUCE_(op, kind, O)                                                                       \
   MX_ENTRY(Op::op, kind, reduce_combine, reduce<O>), MX_ENTRY(Op::op, kind, reduce_fold, fold<O, 4>), \
-      MX_ENTRY(Op::op, kind, reduce_fold_wide, fold<O, 8>), MX_ENTRY(Op::op, kind, reduce_range, range<O>)
+      MX_ENTRY(Op::op, kind, reduce_fold_wide, fold<O, 8>), MX_ENTRY(Op::op, kind, reduce_range, range_step<O>)
 #define MX_REDUCE(op, O)                                                                          \
   MX_REDUCE_(op, kind_f32, O<F>), MX_REDUCE_(op, kind_i32, O<I>), MX_REDUCE_(op, kind_u32, O<U>), \
       MX_REDUCE_(op, kind_f64, O<D>), MX_REDUCE_(op, kind_i64, O<L>), MX_REDUCE_(op, kind_u64, O<W>)
