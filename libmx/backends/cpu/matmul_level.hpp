@@ -63,7 +63,8 @@ struct MatmulLevel {
 
 // The table for this CPU, chosen once and capped by MX_ISA.
 const MatmulLevel &matmul_level() noexcept;
-// Whether the dot products of AVX-512 BF16 are there and pay. MX_ISA=v4 says no, MX_ISA=v4+dot yes where they are there.
+// Whether the dot products of AVX-512 BF16 are there and pay. MX_ISA=v4 says no, MX_ISA=v4+dot yes where they are
+// there.
 bool has_dot() noexcept;
 // Whether this process may use the tile unit; asks the system for it once. MX_ISA=v4 says no.
 bool has_amx() noexcept;

@@ -224,14 +224,9 @@ void Worker::span(int64_t first, int64_t n, bool stage_all, int64_t lanes) {
     const int64_t at = is_staged(0, stage_all) ? reinterpret_cast<intptr_t>(staging(0))
                                                : current_[0] + (first << plan_.rows[0].log2_size);
     const int64_t block = kernel_.block_elements(), n_blocks = (n + block - 1) / block;
-    const Step range{kernel_.range,
-                     reinterpret_cast<const char *>(at),
-                     0,
-                     node_,
-                     n_blocks * kernel_.block_bytes(),
-                     plan_.is_far,
-                     0,
-                     nullptr};
+    const Step range{
+        kernel_.range, reinterpret_cast<const char *>(at), 0, node_, n_blocks * kernel_.block_bytes(), plan_.is_far, 0,
+        nullptr};
     return level_.run(&range, 0, kernel_.block_bytes());
   }
   call_.function ? run_function(first, n, stage_all, lanes) : run_tape(first, n, stage_all, lanes);
