@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Generator, Iterator
 
 from . import convert, indexing, ops, printing, shape
@@ -184,14 +183,14 @@ class array(BufferBase):
 
     def _operand(self, other: Any, what: str) -> array:
         """Another operand as an array, or the error that says what could not be done."""
-        if isinstance(other, numbers.Integral):
+        if convert.is_integral(other):
             return fast.array_scalar_weak(int(other), self._dtype_code)
         if not self._is_operand(other):
             raise ValueError(f"Cannot perform {what} on an array and {type(other).__name__}")
         return convert.to_array(other)
 
     def _is_operand(self, other: Any) -> bool:
-        return isinstance(other, numbers.Integral) or convert._has_memory(other)
+        return convert.is_integral(other) or convert._has_memory(other)
 
     def __div__(self, other: Any) -> array:
         return self / other

@@ -9,7 +9,7 @@ and no two can wait for each other."""
 from __future__ import annotations
 
 import sys
-import threading
+from _thread import LockType, allocate_lock, get_ident
 from collections.abc import Iterator
 
 from . import lifecycle, tree
@@ -25,7 +25,8 @@ __all__ = ["HOLE", "Claim", "Substitution", "containers", "refill"]
 
 _SLICE = 0.05  # seconds
 
-_condition = threading.Condition()
+_lock = allocate_lock()  # of the three below
+_waiters: list[LockType] = []  # each held until containers become free
 _owners: dict[int, tuple[int, int]] = {}  # id of a container -> (thread, how often it is claimed)
 _substitutions: dict[int, list[Substitution]] = {}  # thread -> those that are open
 
@@ -92,12 +93,14 @@ class Claim:
 
 
 def _claim(ids: list[int]) -> None:
-    me = threading.get_ident()
-    with _condition:
-        while True:
+    me = get_ident()
+    while True:
+        with _lock:
             taken = next((i for i in ids if i in _owners and _owners[i][0] != me), None)
             if taken is None:
-                break
+                for i in ids:
+                    _owners[i] = (me, _owners[i][1] + 1 if i in _owners else 1)
+                return
             owner = _owners[taken][0]
             if any(thread == me for thread, _ in _owners.values()):
                 raise TraceError("a compiled call would wait for captured state while its thread holds other state")
@@ -105,20 +108,23 @@ def _claim(ids: list[int]) -> None:
                 raise TraceError("captured state is held by a thread that has ended inside a compiled call")
             if fast.runtime_state() >= 2:
                 raise RuntimeClosedError("the runtime closed while a compiled call waited for captured state")
-            _condition.wait(_SLICE)
-        for i in ids:
-            _owners[i] = (me, _owners[i][1] + 1 if i in _owners else 1)
+            waiter = allocate_lock()
+            waiter.acquire()
+            _waiters.append(waiter)
+        waiter.acquire(timeout=_SLICE)
 
 
 def _release(ids: list[int]) -> None:
-    with _condition:
+    with _lock:
         for i in ids:
             thread, count = _owners[i]
             if count > 1:
                 _owners[i] = (thread, count - 1)
             else:
                 del _owners[i]
-        _condition.notify_all()
+        for waiter in _waiters:
+            waiter.release()
+        _waiters.clear()
 
 
 # ---- placeholders
@@ -135,7 +141,7 @@ class Substitution:
         self._key = fast.random_get_state() if any(isinstance(x, _RandomState) for x in tree.leaves(trees)) else None
 
     def open(self, captured: Any, placeholders: Iterator[BufferBase]) -> None:
-        _substitutions.setdefault(threading.get_ident(), []).append(self)
+        _substitutions.setdefault(get_ident(), []).append(self)
         self._put(captured, placeholders)
 
     def _put(self, x: Any, placeholders: Iterator[BufferBase]) -> Any:
@@ -160,11 +166,11 @@ class Substitution:
         return tree.rebuild(x, new)
 
     def close(self) -> None:
-        mine = _substitutions.get(threading.get_ident(), [])
+        mine = _substitutions.get(get_ident(), [])
         if self in mine:
             mine.remove(self)
             if not mine:
-                _substitutions.pop(threading.get_ident(), None)
+                _substitutions.pop(get_ident(), None)
         self.restore()
         if self._key is not None:
             fast.random_set_state(self._key)
@@ -257,9 +263,10 @@ def shape_of(x: Any) -> Any:
 
 @lifecycle.after_fork
 def _after_fork() -> None:
-    global _condition
-    me = threading.get_ident()
-    _condition = threading.Condition()
+    global _lock
+    me = get_ident()
+    _lock = allocate_lock()
+    _waiters.clear()
     for thread, open_ones in list(_substitutions.items()):
         if thread != me:
             for one in reversed(open_ones):

@@ -8,6 +8,7 @@ copy=False is asked for.
 
 from __future__ import annotations
 
+import sys
 from array import array as HostArray
 
 from . import lifecycle
@@ -42,6 +43,13 @@ def scalar(value: float | complex, dtype: Dtype | None = None) -> array:
     if (natural is float32 and dtype in (float16, float64)) or dtype is complex128:
         return fast.array_scalar(value, dtype._code)
     return fast.astype(fast.array_scalar(value, natural._code), dtype._code, None)
+
+
+def is_integral(x: Any) -> bool:
+    """Whether `x` is an int or a number that says so, as NumPy's integers do. Nobody can have said it where `numbers`
+    was never imported, which takes longer than most of our modules."""
+    numbers = sys.modules.get("numbers")
+    return isinstance(x, int) or (numbers is not None and isinstance(x, numbers.Integral))
 
 
 def to_array(x: Any, dtype: Dtype | None = None) -> array:

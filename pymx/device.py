@@ -4,14 +4,16 @@ the calling thread's default stream of the default device."""
 from __future__ import annotations
 
 import os
-import threading
 from enum import Enum
 
 from ._ffi import MX_OK, SLICE_MS, TIMEOUT, check, fast, lib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from threading import local
     from typing import Any, TypeAlias
+else:
+    from _thread import _local as local  # the same, without importing the rest of threading
 
 __all__ = [
     "Device",
@@ -36,7 +38,7 @@ __all__ = [
     "synchronize",
 ]
 
-_local = threading.local()
+_local = local()
 
 
 def _available(kind: DeviceType, index: int) -> None:
@@ -151,7 +153,7 @@ class ThreadLocalStream:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self._streams = threading.local()
+        self._streams = local()
 
     def __repr__(self) -> str:
         return f"ThreadLocalStream({self.device})"

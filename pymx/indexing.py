@@ -9,7 +9,6 @@ select has to be known when the key is used, which forces their evaluation; insi
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 
 from . import convert
@@ -102,7 +101,7 @@ def _item(item: Any) -> Sequence[Any]:
         return (item,)
     if isinstance(item, bool):  # a mask without dimensions
         return (_NewAxis(item),)
-    if isinstance(item, numbers.Integral):
+    if convert.is_integral(item):
         return (int(item),)
     if isinstance(item, list):
         found = convert.from_host(item) if item else fast.array_new(b"", (0,), 7)

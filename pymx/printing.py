@@ -3,7 +3,7 @@ elements are shown; rows stand under each other."""
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock
 
 from ._ffi import fast
 from .dtype import DTYPES
@@ -38,7 +38,7 @@ class PrintOptions:
 
 
 _options = PrintOptions()
-_lock = threading.Lock()
+_lock = allocate_lock()
 
 
 def set_printoptions(precision: int = -1) -> None:

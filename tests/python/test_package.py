@@ -88,3 +88,12 @@ def test_isa_cap():
     code = "import pymx; print(pymx.isa())"
     out = subprocess.check_output([sys.executable, "-c", code], env=os.environ | {"MX_ISA": "v2"}, text=True)
     assert out.strip() in ("v2", "base")
+
+
+def test_import_is_lean() -> None:
+    """Modules of the standard library that take long to import wait until somebody needs them."""
+    code = "import sys; before = set(sys.modules); import pymx; print(*(set(sys.modules) - before))"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    loaded = subprocess.check_output([sys.executable, "-S", "-c", code], env=env, text=True).split()
+    assert "pymx.array" in loaded
+    assert not set(loaded) & {"asyncio", "ctypes", "inspect", "json", "numbers", "numpy", "re", "threading", "typing"}
