@@ -93,7 +93,8 @@ MX_API MX_CHECK mx_status mx_eval_for(const mx_array *xs, size_t n_xs, uint32_t 
 /* Computes the arrays on this thread if that takes at most about 20 us and nothing must be waited for: *done_out. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_eval_inline(bool *done_out, const mx_array *xs, size_t n_xs);
 
-/* Waits for work that was started; TIMEOUT after timeout_ms. Starts it if need be. */
+/* Waits for work that was started; TIMEOUT after timeout_ms. Starts it if need be. While the pool has no threads the
+ * waiting one does the work, one kernel at least, and looks at the time after each: ask again and it goes on. */
 MX_API MX_CHECK mx_status mx_wait(mx_array x, uint32_t timeout_ms);
 
 /* Copies the elements, row-major, to `data`; `n_bytes` must be their exact size. Forces evaluation. */

@@ -50,7 +50,7 @@ class GraphTask final : public RegionTask {
     for (size_t i = 0; i < leaves.size(); i++) graph.leaves[i] = leaves[i].node->output(leaves[i].index).layout;
   }
 
-  lower::Results compute(std::exception_ptr &failure) override {
+  void begin(std::optional<lower::Run> &run) override {
     if (!program_) {
       lay_out();
       program_ = program_for(std::move(graph), backend());
@@ -58,7 +58,7 @@ class GraphTask final : public RegionTask {
     lower::Leaves memory;
     take(memory, leaves);
     leaves.clear();  // a leaf that nobody else holds gives up its buffer
-    return program_->run(std::move(memory), &failure);
+    run.emplace(*program_, std::move(memory));
   }
 
   ProgramRef program_;
@@ -77,13 +77,13 @@ class CallTask final : public RegionTask {
   }
 
  private:
-  lower::Results compute(std::exception_ptr &failure) override {
+  void begin(std::optional<lower::Run> &run) override {
     if (!program_) program_ = callable_->program_for(leaves, backend());
     lower::Leaves memory;
     take(memory, std::span(leaves).first(callable_->n_arguments()));
     take(memory, callable_->constants());
     leaves.clear();
-    return program_->run(std::move(memory), &failure);
+    run.emplace(*program_, std::move(memory));
   }
 
   Ref<Callable> callable_;
@@ -253,9 +253,24 @@ void RegionTask::check_leaves() const {
 }
 
 void RegionTask::execute() {
-  check_leaves();
+  while (step()) continue;
+}
+
+bool RegionTask::step() {
+  if (!run_) {
+    check_leaves();
+    begin(run_);
+    return true;
+  }
+  if (run_->step()) return true;
+  deliver();
+  return false;
+}
+
+void RegionTask::deliver() {
   std::exception_ptr failure;
-  lower::Results all = compute(failure);
+  lower::Results all = run_->finish(failure);
+  run_.reset();  // whoever sees the outputs is the only one that holds them
   size_t at = 0;
   for (Ref<Node> &target : targets_) {
     const std::span<Result> results(all.data() + at, target->n_outputs);
@@ -268,6 +283,7 @@ void RegionTask::execute() {
 }
 
 void RegionTask::release_inputs() noexcept {
+  run_.reset();
   leaves.clear();
   for (const Ref<Node> &target : targets_)
     if (target) target->abandon();

@@ -1,7 +1,9 @@
 // A region of the graph as a task: claims the nodes that it will materialise, lowers, runs, hands out the results.
 #pragma once
+#include <optional>
+
 #include "eval/walk.hpp"
-#include "lower/program.hpp"
+#include "lower/run.hpp"
 
 namespace mx::evaluation {
 
@@ -20,23 +22,26 @@ class RegionTask : public Task {
   // then nothing was claimed and the graph must be walked again.
   bool claim(Walk &walk, std::span<const uint32_t> region);
   void execute() final;
+  bool step() final;  // lowers, or runs one step of the program
   void release_inputs() noexcept final;
   Stream &stream() const noexcept { return *stream_; }
 
   std::vector<Value> leaves;
 
  protected:
-  // The outputs of all targets; those that a failure took along have no buffer.
-  virtual lower::Results compute(std::exception_ptr &failure) = 0;
+  // Lowers what is not lowered yet, and begins the run, which gives the outputs of all targets.
+  virtual void begin(std::optional<lower::Run> &run) = 0;
   bool leaves_done() const noexcept;
   Backend &backend() const { return backend_for(stream_->device()); }
 
  private:
   bool claim_targets();
   void check_leaves() const;
+  void deliver();
   void add_leaf_events(const Walk &walk, std::span<const uint32_t> region);
   Ref<Stream> stream_;
   std::vector<Ref<Node>> targets_;
+  std::optional<lower::Run> run_;
 };
 
 // Computes a single node whose inputs all have their values, if that takes next to no time: on this thread, under the

@@ -320,6 +320,16 @@ static mx_array slow(void) {
   return x;
 }
 
+/* Of a matrix of 600 columns of float64: the element in the first row. */
+static double item_at(mx_array x, int column) {
+  mx_view view;
+  mx_pin pin;
+  CHECK(mx_array_pin(&pin, &view, x) == MX_OK);
+  const double value = ((const double *)view.data)[column];
+  CHECK(mx_pin_free(pin) == MX_OK);
+  return value;
+}
+
 static void test_waiting(void) {
   mx_array x = slow(), y;
   mx_view view;
@@ -351,6 +361,33 @@ static void test_waiting(void) {
   x = slow();
   CHECK(mx_wait(x, 0) == MX_ERROR_TIMEOUT); /* starts it */
   CHECK(mx_wait(x, 60000) == MX_OK);
+  drop(x);
+}
+
+/* Without threads in the pool each look does one kernel, and the next goes on behind it. */
+static void test_polling(void) {
+  const int32_t n_threads = mx_num_threads();
+  mx_array x = slow();
+  mx_status status;
+  int n = 0;
+  CHECK(mx_set_num_threads(0) == MX_OK);
+  CHECK(mx_quiesce(60000) == MX_OK);
+  CHECK(mx_async_eval(&x, 1) == MX_OK);
+  while ((status = mx_wait(x, 0)) == MX_ERROR_TIMEOUT) n++;
+  CHECK(status == MX_OK && n >= 9); /* ten products */
+  CHECK(fabs(item_at(x, 5) - 1) < 1e-9);
+  drop(x);
+  x = slow();
+  for (int i = 0; i < 3; i++) CHECK(mx_wait(x, 0) == MX_ERROR_TIMEOUT);
+  mx_request_cancel();
+  CHECK(mx_wait(x, 60000) == MX_ERROR_CANCELLED);
+  CHECK(mx_synchronize(NULL, 1000) == MX_ERROR_CANCELLED);
+  drop(x);
+  x = slow();
+  for (int i = 0; i < 3; i++) CHECK(mx_wait(x, 0) == MX_ERROR_TIMEOUT);
+  CHECK(mx_set_num_threads(n_threads) == MX_OK);
+  CHECK(mx_wait(x, 60000) == MX_OK); /* others may go on with it */
+  CHECK(fabs(item_at(x, 5) - 1) < 1e-9);
   drop(x);
 }
 
@@ -446,6 +483,7 @@ int main(void) {
   test_getters();
   test_evaluation();
   test_waiting();
+  test_polling();
   test_reading();
   test_pins();
   test_failures_are_kept();
