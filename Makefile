@@ -13,7 +13,7 @@ export MX_TEST_LONG := 1
 TEST += --timeout-multiplier 60
 endif
 
-.PHONY: test lint demo docs bench asan tsan fuzz wheel packages abi format clean
+.PHONY: test lint demo docs bench matrix asan tsan fuzz wheel packages abi format clean
 
 test: lint build/installed .venv/servers
 	$(TEST) -C build/dev
@@ -44,6 +44,13 @@ docs: build/installed .venv/docs
 # Peers go into an environment of their own. make bench BENCH='--quick --only gelu softmax'; bench/run.py says more.
 bench: build/installed
 	python bench/run.py $(BENCH)
+
+# Every exit path x every live state, of pymx and of its peers, as the tables of docs/lifecycle.md.
+# make matrix MATRIX='--repeat 2 --hot-repeat 60'; tests/teardown/matrix.py says more.
+matrix: build/installed
+	PYTHONPATH=bench python -P -c 'import environment; print(*environment.ensure(["mlx", "torch", "jax"]).values())'
+	python tests/teardown/matrix.py --module pymx,mlx.core,torch,jax --peer-python build/bench-venv/bin/python \
+	  --markdown $(MATRIX)
 
 # Sanitizers: C, C++ and exit tests. Exits may take longer; what they check else does not change.
 SANITIZED_TEST := $(TEST) --no-suite headers --no-suite levels

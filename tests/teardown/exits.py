@@ -215,13 +215,13 @@ def erased_during_trace(cell):
 
     def body(x):
         inside.set()
-        go.wait(5)
+        go.wait(30)
         return x + 1
 
     box = [lib.compile(body)]
     thread = threading.Thread(target=lambda: out.append(box[0](lib.ones(2)).tolist()))
     thread.start()
-    assert inside.wait(5)
+    assert inside.wait(30)
     box.clear()
     gc.collect()
     go.set()
@@ -247,7 +247,7 @@ def daemon_threads_inside_calls(cell):
     for _ in range(3):
         threading.Thread(target=body, daemon=True).start()
     for _ in range(3):
-        assert running.acquire(timeout=10)
+        assert running.acquire(timeout=30)
     return cell.leaving(0)
 
 
@@ -350,8 +350,8 @@ def inside_pytest(cell):
 # ---- other processes
 
 
-def _wait_for(pid, seconds=10):
-    """The exit status of a child; a child that hangs is killed."""
+def _expect(pid, status, seconds=20):
+    """Waits for a child, which must end with that status; one that hangs is killed. process.py knows the words."""
     deadline = time.monotonic() + seconds
     while (found := os.waitpid(pid, os.WNOHANG))[0] == 0:
         if time.monotonic() > deadline:
@@ -359,7 +359,12 @@ def _wait_for(pid, seconds=10):
             os.waitpid(pid, 0)
             raise AssertionError("the child hangs")
         time.sleep(0.002)
-    return os.waitstatus_to_exitcode(found[1])
+    _compare(os.waitstatus_to_exitcode(found[1]), status)
+
+
+def _compare(found, status):
+    assert found >= 0, f"the child died of signal {-found}"
+    assert found == status, f"the child ended with {found}"
 
 
 def _fork(body):
@@ -378,7 +383,7 @@ def _fork(body):
 def forked_child_computes(cell):
     cell.enter()
     for _ in range(2):
-        assert _wait_for(_fork(cell.use)) == 0
+        _expect(_fork(cell.use), 0)
     cell.use()
     return cell.leaving(0)
 
@@ -390,7 +395,7 @@ def forked_child_exits(cell):
     pid = os.fork()
     if pid == 0:
         sys.exit(7)
-    assert _wait_for(pid) == 7
+    _expect(pid, 7)
     return cell.leaving(0)
 
 
@@ -409,9 +414,9 @@ def forked_child_exits_while_busy(cell):
                     busy.set()
 
         threading.Thread(target=body, daemon=True).start()
-        assert busy.wait(5)
+        assert busy.wait(30)
         sys.exit(7)
-    assert _wait_for(pid) == 7
+    _expect(pid, 7)
     return cell.leaving(0)
 
 
@@ -442,7 +447,11 @@ def _process(cell, method):
     process = context.Process(target=_enter_anew, args=(cell.module, cell.state))
     process.start()
     process.join(30)
-    assert process.exitcode == 0, process.exitcode
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        raise AssertionError("the child hangs")
+    _compare(process.exitcode, 0)
 
 
 @exit_path(14)
@@ -475,7 +484,7 @@ def prefork_server(cell):
             assert len(list(pool.map(lambda _: cell.use(), range(4)))) == 4
 
     for pid in [_fork(serve) for _ in range(4)]:
-        assert _wait_for(pid) == 0
+        _expect(pid, 0)
     return cell.leaving(0)
 
 

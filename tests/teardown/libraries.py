@@ -9,7 +9,7 @@ from typing import ClassVar
 class Library:
     """mlx.core, and with more, pymx."""
 
-    lacks: ClassVar = {"C": "nothing to await", "Z": "copies host memory"}
+    lacks: ClassVar = {"C": "nothing to await", "Z": "copies host memory"}  # states, or exit paths; and why
 
     def __init__(self, module):
         self.name, self.mx = module, importlib.import_module(module)
@@ -40,7 +40,10 @@ class Pymx(Library):
 
 
 class Torch:
-    lacks: ClassVar = {"C": "nothing to await", "T": "torch.compile does not run the body"}
+    lacks: ClassVar = {
+        "C": "nothing to await",
+        **dict.fromkeys(("T", "erased_during_trace"), "torch.compile does not run the body"),
+    }
 
     def __init__(self, module):
         self.name, self.torch = module, importlib.import_module(module)
@@ -52,10 +55,13 @@ class Torch:
         return self.torch.compile(f, backend="eager")
 
     def begin(self, make):
-        threading.Thread(target=make, daemon=True).start()
+        thread = threading.Thread(target=make, daemon=True)
+        thread.start()
+        return thread
 
     def finish(self, x):
-        pass
+        if isinstance(x, threading.Thread):
+            x.join()
 
     def borrow(self, x):
         return self.torch.from_numpy(x)

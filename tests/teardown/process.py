@@ -13,13 +13,23 @@ LIMIT = float(os.environ.get("MX_TEST_EXIT_LIMIT", "1.2"))  # seconds from the a
 LONG = bool(os.environ.get("MX_TEST_LONG"))
 NOT_APPLICABLE = 77  # the status of a program that says "not applicable: REASON" instead
 
+# What can be wrong, and the letter that tables have for it.
+KINDS = {
+    "crash": "C",  # ended by a signal that nobody asked for
+    "hang": "H",
+    "error": "E",  # another status: an exception, a wrong result, an exit path that did not come about
+    "noise": "N",  # the right status, but something on stderr
+    "left": "P",  # a process is left
+    "late": "L",  # nothing but the time was wrong
+}
+
 
 class Outcome:
-    """How a run ended: the seconds that leaving took, and what was wrong with it or why it does not apply, if so.
-    `late` is set where nothing but the time was wrong."""
+    """How a run ended: the seconds that leaving took, and what was wrong with it, in words and as one of KINDS, or why
+    it does not apply, if so."""
 
-    def __init__(self, seconds: float = 0.0, failure: str = "", reason: str = "", late: bool = False) -> None:
-        self.seconds, self.failure, self.reason, self.late = seconds, failure, reason, late
+    def __init__(self, seconds: float = 0.0, kind: str = "", failure: str = "", reason: str = "") -> None:
+        self.seconds, self.kind, self.failure, self.reason = seconds, kind, failure, reason
 
 
 def run(command: list[str], timeout: float = 60.0) -> Outcome:
@@ -33,20 +43,30 @@ def run(command: list[str], timeout: float = 60.0) -> Outcome:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
-            return Outcome(failure=f"hangs; stdout {out[-300:]!r}, stderr {err[-600:]!r}")
+            return Outcome(kind="hang", failure=f"hangs; stdout {out[-300:]!r}, stderr {err[-600:]!r}")
         end = time.monotonic()
     lines = out.decode(errors="replace").splitlines()
     if process.returncode == NOT_APPLICABLE and lines and lines[-1].startswith("not applicable: "):
         return Outcome(reason=lines[-1].partition(": ")[2])
     last = next((line.split() for line in reversed(lines) if line.startswith("leaving ")), [])
+    wrong = _kind(process.returncode, err)
     if len(last) != 3:
-        return Outcome(failure=f"status {process.returncode} before it was leaving; {out[-300:]!r}, {err[-600:]!r}")
+        text = f"status {process.returncode} before it was leaving; {out[-300:]!r}, {err[-600:]!r}"
+        return Outcome(kind=wrong, failure=text)
     status, seconds = int(last[1]), end - float(last[2])
     if process.returncode != status or err:
-        return Outcome(seconds, f"status {process.returncode} for {status}; stderr {err[-600:]!r}")
+        kind = "noise" if process.returncode == status else wrong
+        return Outcome(seconds, kind, f"status {process.returncode} for {status}; stderr {err[-600:]!r}")
     if seconds > LIMIT:
-        return Outcome(seconds, f"took {seconds:.2f} s to end", late=True)
-    return Outcome(seconds, "a process is left" if _is_left(process.pid) else "")
+        return Outcome(seconds, "late", f"took {seconds:.2f} s to end")
+    return Outcome(seconds, "left", "a process is left") if _is_left(process.pid) else Outcome(seconds)
+
+
+def _kind(status: int, err: bytes) -> str:
+    """What a wrong status comes from; programs say on stderr what became of a child (exits.py)."""
+    if b"the child hangs" in err:
+        return "hang"
+    return "crash" if status < 0 or b"the child died of signal" in err else "error"
 
 
 def _is_left(group: int) -> bool:
