@@ -48,7 +48,7 @@ bench: build/installed
 # Every exit path x every live state, of pymx and of its peers, as the tables of docs/lifecycle.md.
 # make matrix MATRIX='--repeat 2 --hot-repeat 60'; tests/teardown/matrix.py says more.
 matrix: build/installed
-	PYTHONPATH=bench python -P -c 'import environment; print(*environment.ensure(["mlx", "torch", "jax"]).values())'
+	PYTHONPATH=bench python -P -c 'import environment; print(*environment.ensure(["mlx", "torch", "jax", "pytest"]).values())'
 	python tests/teardown/matrix.py --module pymx,mlx.core,torch,jax --peer-python build/bench-venv/bin/python \
 	  --markdown $(MATRIX)
 

@@ -21,6 +21,7 @@ REQUIREMENTS = {
     "torch": "torch==2.13.0",
     "inductor": "torch==2.13.0",
     "matplotlib": "matplotlib",
+    "pytest": "pytest",  # a row of tests/teardown/matrix.py
 }
 MODULES = {"mlx": "mlx.core", "inductor": "torch"}
 INSTALL_LIMIT = 1800  # seconds

@@ -49,7 +49,8 @@ class Result:
         cell = self.cell
         runs = 0 if self.reason else cell.repeat
         where = {"module": cell.module, "version": version, "python": python, "row": cell.row, "path": cell.path}
-        return where | {"state": cell.state, "runs": runs, "kinds": dict(self.kinds), "reason": self.reason}
+        found = {"runs": runs, "kinds": dict(self.kinds), "reason": self.reason, "slowest": round(self.slowest, 3)}
+        return where | {"state": cell.state} | found
 
 
 def python_cells(module: str, python: str, repeat: int, hot_repeat: int) -> list[Cell]:

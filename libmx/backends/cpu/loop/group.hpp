@@ -1,12 +1,11 @@
 // Several vectors that go through a function together, as math.hpp wants them. Every operation is written out for all
 // vectors, since the compiler does not interleave by itself. Included only by the per-level sources.
 #pragma once
+#include <utility>
+
 #include "backends/cpu/loop/step.hpp"
 
 namespace {
-
-template <int... k>
-struct Numbers {};
 
 template <class T>
 struct LaneOf;
@@ -41,13 +40,13 @@ MX_INLINE auto one_of(Function f, const A &...a) {
   return f(a.v[k]...);
 }
 template <class R, int... k, class Function, class... A>
-MX_INLINE R each_of(Numbers<k...>, Function f, const A &...a) {
+MX_INLINE R each_of(std::integer_sequence<int, k...>, Function f, const A &...a) {
   return {{one_of<k>(f, a...)...}};
 }
 #define MX_LAMBDA(...) [=](__VA_ARGS__) __attribute__((always_inline))
 template <class T, int N, class Function, class... A>
 MX_INLINE Group<T, N> map(Function f, const Group<T, N> &a, const A &...rest) {
-  return each_of<Group<T, N>>(Numbers<__integer_pack(N)...>{}, f, a, rest...);
+  return each_of<Group<T, N>>(std::make_integer_sequence<int, N>(), f, a, rest...);
 }
 template <class T, int N>
 MX_INLINE Group<T, N> Group<T, N>::all(Float x) const {
@@ -131,9 +130,10 @@ MX_INLINE Group<F, N> from_int(const Group<F, N> &a) {
 
 template <class T, int N>
 using MaskOf = Lanemask<decltype(T{} < T{}), N>;
-#define MX_COMPARE(name, expression)                                                                                 \
-  MX_GROUP MX_INLINE MaskOf<T, N> name(const Group<T, N> &a, const Group<T, N> &b) {                                 \
-    return each_of<MaskOf<T, N>>(Numbers<__integer_pack(N)...>{}, MX_LAMBDA(T x, T y) { return expression; }, a, b); \
+#define MX_COMPARE(name, expression)                                                             \
+  MX_GROUP MX_INLINE MaskOf<T, N> name(const Group<T, N> &a, const Group<T, N> &b) {             \
+    return each_of<MaskOf<T, N>>(                                                                \
+        std::make_integer_sequence<int, N>(), MX_LAMBDA(T x, T y) { return expression; }, a, b); \
   }
 MX_COMPARE(less, x < y)
 MX_COMPARE(equal, x == y)
@@ -165,7 +165,8 @@ MX_INLINE Halves<N> widen(const Group<F, N> &a) {
 }
 template <int N>
 MX_INLINE Group<F, N> narrow(const Group<D, N> &low, const Group<D, N> &high) {
-  return each_of<Group<F, N>>(Numbers<__integer_pack(N)...>{}, MX_LAMBDA(D l, D h) { return narrow(l, h); }, low, high);
+  return each_of<Group<F, N>>(
+      std::make_integer_sequence<int, N>(), MX_LAMBDA(D l, D h) { return narrow(l, h); }, low, high);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // memory; and the table of the level. Compiled once per instruction set level.
 #include "backends/cpu/loop/half.hpp"
 #include "backends/cpu/loop/step.hpp"
+#include "backends/cpu/shuffle.hpp"
 
 namespace {
 
@@ -244,7 +245,7 @@ MX_INLINE typename O::T fold_lanes(typename O::T x) {
   if constexpr (half * 4 >= lane) {
     static constexpr Lanes from = across(half);
     const U there = load<U>(reinterpret_cast<const char *>(from.at));
-    return fold_lanes<O, half / 2, lane>(O::f(x, bits<typename O::T>(__builtin_shuffle(bits<U>(x), there))));
+    return fold_lanes<O, half / 2, lane>(O::f(x, bits<typename O::T>(MX_SHUFFLE(bits<U>(x), there))));
   } else {
     return x;
   }
@@ -333,8 +334,8 @@ inline void transpose_square(char *dense, int64_t pitch, const char *strided, in
   for (int round = 1; round < lanes32; round *= 2) {
 #pragma GCC unroll 8
     for (int i = 0; i < lanes32 / 2; i++) {
-      y[2 * i] = __builtin_shuffle(x[i], x[i + lanes32 / 2], low);
-      y[2 * i + 1] = __builtin_shuffle(x[i], x[i + lanes32 / 2], high);
+      y[2 * i] = MX_SHUFFLE(x[i], x[i + lanes32 / 2], low);
+      y[2 * i + 1] = MX_SHUFFLE(x[i], x[i + lanes32 / 2], high);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < lanes32; i++) x[i] = y[i];

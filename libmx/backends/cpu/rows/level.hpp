@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 #include "backends/cpu/rows/rows.hpp"
-#if defined(__FMA__) || defined(__AVX512F__)
+#include "backends/cpu/shuffle.hpp"
+#if defined(__SSE2__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -77,7 +78,7 @@ MX_INLINE float reduce(F x, Fold fold) {
     return x[0];
   } else {
     static constexpr Lanes upper = further(half);
-    return reduce<half / 2>(fold(x, __builtin_shuffle(x, *reinterpret_cast<const I *>(upper.at))), fold);
+    return reduce<half / 2>(fold(x, MX_SHUFFLE(x, *reinterpret_cast<const I *>(upper.at))), fold);
   }
 }
 MX_INLINE float reduce_sum(F x) {

@@ -18,7 +18,7 @@ void stream(float *out, const float *in, size_t n) {
 #elif defined(__AVX2__)
     _mm256_stream_ps(out + i, x);
 #else
-    __builtin_ia32_movntps(out + i, x);
+    _mm_stream_ps(out + i, x);
 #endif
   }
 #endif
@@ -62,7 +62,7 @@ template <int k>
 MX_INLINE F shift_lanes(F x) {
   I index;
   for (int i = 0; i < width; i++) index[i] = i < k ? width : i - k;
-  return __builtin_shuffle(x, F{}, index);
+  return MX_SHUFFLE(x, F{}, index);
 }
 
 MX_INLINE F prefix(F x) {

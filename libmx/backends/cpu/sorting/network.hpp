@@ -3,6 +3,7 @@
 // columns are then merged by bitonic merges, where the order runs down one column after the other, so that half of a
 // merge's steps compare whole vectors too. A transposition brings the keys into memory order.
 #pragma once
+#include "backends/cpu/shuffle.hpp"
 #include "backends/cpu/sorting/level.hpp"
 
 namespace mx::cpu::sorting::MX_LEVEL {
@@ -21,7 +22,7 @@ template <class T, int bits>
 MX_INLINE V<T> cross(V<T> x) {
   V<T> from;
   for (int l = 0; l < width<T>; l++) from[l] = l ^ bits;
-  return __builtin_shuffle(x, from);
+  return MX_SHUFFLE(x, from);
 }
 
 // Batcher's odd-even merge sort, in the iterative form of Knuth (The Art of Computer Programming 3, algorithm 5.2.2M).
@@ -79,8 +80,8 @@ MX_INLINE void exchange_bits(V<T> &a, V<T> &b) {
     first[l] = l & lane_bit ? w + (l ^ lane_bit) : l;
     second[l] = l & lane_bit ? w + l : l ^ lane_bit;
   }
-  const V<T> x = __builtin_shuffle(a, b, first);
-  b = __builtin_shuffle(a, b, second);
+  const V<T> x = MX_SHUFFLE(a, b, first);
+  b = MX_SHUFFLE(a, b, second);
   a = x;
 }
 
@@ -100,7 +101,7 @@ MX_INLINE void transpose(V<T> (&m)[rows]) {
     for (int l = 0; l < w; l++) from[l] = l % block * (w / block) + l / block;
     unroll<0, rows>([&](auto row) __attribute__((always_inline)) {
       V<T> &x = m[decltype(row)::value];
-      x = __builtin_shuffle(x, from);
+      x = MX_SHUFFLE(x, from);
     });
   }
 }
