@@ -35,6 +35,7 @@ from .ops import *
 from .printing import *
 from .products import *
 from .shape import *
+from .vmap import *
 
 e = _math.e
 euler_gamma = 0.5772156649015329

@@ -327,7 +327,7 @@ def _masked(x: array, mask: array, value: array) -> array:
         return fast.where(wide, value, x, None)
     if not fast.array_is_tracer(mask):
         n = fast.sum(mask, None, False, None).item()
-        if n != value.shape[0]:
+        if n > value.shape[0]:  # what is left of more values is not used, as in MLX
             raise ValueError(f"{value.shape[0]} values cannot be assigned to the {n} places of a mask")
     value = fast.broadcast_to(value, (value.shape[0], *x.shape[mask.ndim :]), None)
     return fast.masked_scatter(x, mask, value, None)

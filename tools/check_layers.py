@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 # From the bottom up.
-LAYERS = ["base", "runtime", "core", "ops", "backends", "io", "lower", "eval", "compile", "capi"]
+LAYERS = ["base", "runtime", "core", "ops", "backends", "io", "lower", "eval", "compile", "transforms", "capi"]
 # Tables that name what other layers implement.
 ALLOWED = {("core", "ops/ops.def"), ("core/op.cpp", "ops/rules.hpp"), ("backends/cpu/kernels.cpp", "io/load.hpp")}
 

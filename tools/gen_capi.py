@@ -40,6 +40,7 @@ INCLUDES = {
     "Function": "compile/function.hpp",
     "Call": "compile/function.hpp",
     "Archive": "io/archive.hpp",
+    "Vmap": "transforms/vmap.hpp",
 }
 
 

@@ -15,4 +15,5 @@
 #include "mx/random.h"
 #include "mx/runtime.h"
 #include "mx/shape.h"
+#include "mx/vmap.h"
 #endif

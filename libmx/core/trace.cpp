@@ -40,7 +40,7 @@ bool tracing() noexcept {
 void push_trace(Trace &trace) {
   drop_ended();
   if (stack.size == max_depth)
-    fail(MX_ERROR_RECURSION, "compiled calls are nested more than %u deep on this thread", max_depth);
+    fail(MX_ERROR_RECURSION, "traces are nested more than %u deep on this thread", max_depth);
   trace.retain();
   stack.traces[stack.size++] = &trace;
   trace.depth_ = stack.size;

@@ -95,8 +95,8 @@ class Walker {
     if (snapshot.state == NodeState::pending) w.event = std::move(snapshot.event);
     if (!w.leaf && node.op == OpCode::placeholder)
       fail(MX_ERROR_TRACE,
-           "the value of an argument of a compiled function was asked for while the function is traced, or the array "
-           "was kept beyond its trace; only shape, dtype and ndim are known there");
+           "the value of an argument of a compiled or mapped function was asked for while the function is traced, or "
+           "the array was kept beyond its trace; only shape, dtype and ndim are known there");
     if (!w.leaf && max_nodes_ && ++lazy_ > max_nodes_) return false;
     w.inputs = std::move(snapshot.inputs);
     stack_.push_back({index, 0});

@@ -1,6 +1,8 @@
 // Sorting and searching: builders and inference rules.
 #include "ops/sort.hpp"
 
+#include <algorithm>
+
 #include "ops/binary.hpp"
 #include "ops/create.hpp"
 #include "ops/index.hpp"
@@ -70,6 +72,9 @@ Value topk(const Value &a, int64_t k, int64_t axis, const StreamRef &s) {
 }
 
 Value searchsorted(const Value &a, const Value &values, bool right, const StreamRef &s) {
+  if (rank_of(a) != 1)
+    fail(MX_ERROR_SHAPE, "searchsorted: the sorted array has shape %s, but it must be 1-d",
+         to_string(shape_of(a)).c_str());
   const DType d = promote(dtype_of(a), dtype_of(values));
   return make(OpCode::searchsorted, Attrs().put(right), {astype(a, d, s), astype(values, d, s)}, s);
 }
@@ -113,9 +118,11 @@ void infer_argpartition(const Attrs &attrs, Specs in, Outs &out) { around_kth(at
 void infer_searchsorted(const Attrs &, Specs in, Outs &out) {
   need_inputs(in, 2, 2, "searchsorted");
   need_same_dtype(in, 0, "searchsorted");
-  if (in[0]->shape.size() != 1)
-    fail(MX_ERROR_SHAPE, "searchsorted: the sorted array has shape %s, but it must be 1-d",
-         to_string(in[0]->shape).c_str());
+  const Dims &sorted = in[0]->shape, &values = in[1]->shape;
+  if (sorted.empty() || values.size() + 1 < sorted.size() ||
+      !std::equal(sorted.begin(), sorted.end() - 1, values.begin()))
+    fail(MX_ERROR_SHAPE, "searchsorted: sorted arrays of shape %s for values of shape %s", to_string(sorted).c_str(),
+         to_string(values).c_str());
   put_spec(out, DType::uint32, in[1]->shape, "searchsorted");
 }
 

@@ -1,0 +1,21 @@
+// mx/vmap.h: mappings.
+#include "transforms/vmap.hpp"
+
+#include "capi/convert.hpp"
+
+namespace mx::capi {
+
+Ref<Vmap> vmap_begin(ValueVector inputs, const int64_t *axes, size_t n_axes) {
+  return Vmap::begin(inputs, list(axes, n_axes));
+}
+
+ValueVector vmap_inputs(Vmap &x) {
+  const auto placeholders = x.placeholders();
+  return {placeholders.begin(), placeholders.end()};
+}
+
+ValueVector vmap_finish(Vmap &x, ValueVector outputs, const int64_t *axes, size_t n_axes) {
+  return x.finish(outputs, list(axes, n_axes));
+}
+
+}  // namespace mx::capi
