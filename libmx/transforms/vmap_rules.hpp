@@ -27,15 +27,15 @@ inline Value same_op(const LaneOp &call, ValueVector in) {
 // What the op gives in a lane.
 SmallVector<Spec, 1> lane_outputs(const LaneOp &call);
 
-#define MX_VMAP_RULES(X)                                                                                             \
-  X(elementwise)                                                                                                     \
-  X(full)                                                                                                            \
-  X(reduce) X(number_of_elements) X(last_axis) X(scan) X(arg_reduce) X(sort) X(partition) X(concatenate) X(roll)     \
-      X(reshape) X(flatten) X(unflatten) X(squeeze) X(expand_dims) X(transpose) X(broadcast_to) X(broadcast_like)    \
-          X(slice) X(diagonal) X(as_strided) X(contiguous) X(depends) X(view_dtype) X(gather) X(gather_axis)         \
-              X(scatter) X(scatter_axis) X(slice_update) X(masked_scatter) X(dynamic_slice) X(dynamic_slice_update)  \
-                  X(searchsorted) X(matmul) X(addmm) X(random_bits) X(norm) X(rope) X(attention) X(leading) X(solve) \
-                      X(compiled_call) X(unrolled)
+// clang-format off
+#define MX_VMAP_RULES(X) \
+  X(elementwise) X(full) X(reduce) X(number_of_elements) X(last_axis) X(scan) X(arg_reduce) X(sort) X(partition) \
+  X(concatenate) X(roll) X(reshape) X(flatten) X(unflatten) X(squeeze) X(expand_dims) X(transpose) X(broadcast_to) \
+  X(broadcast_like) X(slice) X(diagonal) X(as_strided) X(contiguous) X(depends) X(view_dtype) X(gather) \
+  X(gather_axis) X(scatter) X(scatter_axis) X(slice_update) X(masked_scatter) X(dynamic_slice) \
+  X(dynamic_slice_update) X(searchsorted) X(matmul) X(addmm) X(random_bits) X(norm) X(rope) X(attention) X(leading) \
+  X(solve) X(compiled_call) X(unrolled)
+// clang-format on
 #define X(name) MappedList map_##name(const LaneOp &call);
 MX_VMAP_RULES(X)
 #undef X
