@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from . import convert, indexing, ops, printing, shape
-from ._ffi import TIMEOUT, BufferBase, check, fast, lib
+from ._ffi import BufferBase, fast
 from .device import Device, StreamOrDevice, cpu
 from .dtype import DTYPES, Dtype, bfloat16, integer, issubdtype
 from .errors import DtypeError
-from .evaluate import wait
+from .evaluate import raise_swallowed, wait_for_export
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ class array(BufferBase):
 
     # ---- values
 
-    def _wait(self) -> None:
-        wait(self)
+    _wait = wait_for_export
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python's numbers; a number for a 0-d array."""
@@ -147,13 +146,9 @@ class array(BufferBase):
 
     def __await__(self) -> Generator[Any, None, array]:
         """Lets an event loop of asyncio go on while the array is computed."""
-        import asyncio
+        from .awaiting import wait_for
 
-        pause = 0.0
-        while (status := lib.mx_wait(self._h, 0 if pause else 1)) == TIMEOUT:
-            yield from asyncio.sleep(pause).__await__()
-            pause = min(pause + 0.0005, 0.005)
-        check(status)
+        yield from wait_for(self)
         return self
 
     # ---- text
@@ -203,6 +198,7 @@ class array(BufferBase):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy
 
+        raise_swallowed(self)
         if self.dtype is bfloat16:
             raise DtypeError("NumPy has no bfloat16: convert with astype(float32) first")
         view = numpy.asarray(memoryview(self))
@@ -215,6 +211,7 @@ class array(BufferBase):
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """NumPy's older protocol. The memory is that of an exporter which owns a pin, not of this object."""
+        raise_swallowed(self)
         if self.dtype is bfloat16:
             raise AttributeError("__array_interface__ has no bfloat16")
         exporter = memoryview(fast.contiguous(self, False, None))
@@ -232,8 +229,10 @@ class array(BufferBase):
     ) -> Any:
         if dl_device is not None and tuple(dl_device) != (1, 0):
             raise BufferError(f"__dlpack__: memory cannot be exported to the device {dl_device}")
-        exported = fast.copy(self, None) if copy else self
-        return fast.dlpack_export(exported, max_version is not None and max_version[0] >= 1, bool(copy))
+        exported, versioned = fast.copy(self, None) if copy else self, max_version is not None and max_version[0] >= 1
+        if not versioned and copy is None and memoryview(exported).readonly:
+            exported = fast.contiguous(exported, False, None)  # a copy where elements lie in the same place
+        return fast.dlpack_export(exported, versioned, bool(copy))
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0  # kDLCPU

@@ -33,6 +33,33 @@ def wait(x: BufferBase, deadline: float | None = None) -> None:
         check(status)
 
 
+_interrupted: tuple[BufferBase, BaseException] | None = None
+
+
+def wait_for_export(x: BufferBase) -> None:
+    """Waits for memory that goes out through the buffer protocol."""
+    global _interrupted
+    _interrupted = None
+    try:
+        wait(x)
+    except BaseException as e:
+        if lib.mx_wait(x._h, 0) == TIMEOUT:  # not of the work, so of a signal handler
+            _interrupted = x, e
+        raise
+
+
+def raise_swallowed(x: BufferBase) -> None:
+    """Raises what a signal handler raised in the last wait for the memory of this array, Ctrl-C above all, if no Python
+    code has seen it: NumPy takes every failure of one protocol for its absence and asks for the next one."""
+    global _interrupted
+    if _interrupted is None:
+        return
+    (known, e), _interrupted = _interrupted, None
+    # The frame that an exception reached last is the first of its traceback.
+    if known is x and e.__traceback__ is not None and e.__traceback__.tb_frame.f_code is wait_for_export.__code__:
+        raise e
+
+
 def _arrays(trees: tuple[Any, ...]) -> list[BufferBase]:
     return [leaf for leaf in leaves(trees) if isinstance(leaf, BufferBase)]
 

@@ -3,9 +3,11 @@ elements are shown; rows stand under each other."""
 
 from __future__ import annotations
 
+import sys
 from _thread import allocate_lock
+from collections.abc import Callable
 
-from ._ffi import fast
+from ._ffi import BufferBase, fast
 from .dtype import DTYPES
 
 TYPE_CHECKING = False
@@ -124,3 +126,22 @@ def text(x: array) -> str:
     else:
         body = _nested(_mark(shown.tolist(), long), 0, len(shape))
     return f"array({body}, dtype={DTYPES[x._dtype_code]._name})"
+
+
+def _teach_reprlib() -> None:
+    """Up to Python 3.11 reprlib takes every class called `array` for that of the module array. asyncio asks it for the
+    text of finished tasks, so of their results, which is no reason to compute them."""
+    import reprlib
+
+    of_module: Callable[[reprlib.Repr, Any, int], str] = reprlib.Repr.repr_array
+
+    def repr_array(self: reprlib.Repr, x: Any, level: int) -> str:
+        if isinstance(x, BufferBase):
+            return f"<array of shape {x.shape} and dtype {x.dtype}>"
+        return of_module(self, x, level)
+
+    reprlib.Repr.repr_array = repr_array  # type: ignore[method-assign]
+
+
+if sys.version_info < (3, 12):
+    _teach_reprlib()

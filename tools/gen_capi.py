@@ -41,6 +41,7 @@ INCLUDES = {
     "Call": "compile/function.hpp",
     "Archive": "io/archive.hpp",
     "Vmap": "transforms/vmap.hpp",
+    "Notifier": "runtime/notifier.hpp",
 }
 
 

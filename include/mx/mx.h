@@ -11,6 +11,7 @@
 #include "mx/io.h"
 #include "mx/linalg.h"
 #include "mx/memory.h"
+#include "mx/notifier.h"
 #include "mx/ops.h"
 #include "mx/random.h"
 #include "mx/runtime.h"

@@ -1,4 +1,6 @@
 // mx/array.h: arrays from host memory, what is known about them, evaluation, pins.
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "backends/cpu/strided_copy.hpp"
@@ -64,13 +66,31 @@ Value scalar_array(const Scalar &value, DType dtype) {
   return make(OpCode::constant, Attrs().put(bits[0]).put(bits[1]).put(dtype), {});
 }
 
+// Whether two elements may lie in the same place: along each dimension, from the closest to the widest stride, a step
+// must lead past all that the dimensions before span.
+bool may_overlap(const Spec &spec, const Dims &strides) {
+  SmallVector<size_t, 8> order;
+  for (size_t i = 0; i < strides.size(); i++) {
+    if (spec.shape[i] == 0) return false;
+    if (spec.shape[i] > 1) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::abs(strides[a]) < std::abs(strides[b]); });
+  int64_t span = itemsize(spec.dtype);
+  for (size_t i : order) {
+    if (std::abs(strides[i]) < span) return true;
+    span += (spec.shape[i] - 1) * std::abs(strides[i]);
+  }
+  return false;
+}
+
 void describe(mx_view *view, const Pin &pin) {
   mx_view v = {};
   const Output &output = pin.output();
   v.data = pin.data();
   v.dtype = static_cast<mx_dtype>(output.spec.dtype);
   v.itemsize = static_cast<uint32_t>(itemsize(output.spec.dtype));
-  v.read_only = output.buffer->read_only();
+  v.read_only = output.buffer->read_only() || may_overlap(output.spec, output.layout.strides);
   v.n_dims = static_cast<uint32_t>(output.spec.shape.size());
   for (size_t i = 0; i < output.spec.shape.size(); i++) {
     v.dims[i] = output.spec.shape[i];

@@ -1,5 +1,5 @@
 // Internal to the runtime: what a thread owns, its default streams. The record is on the heap; when the thread ends,
-// the one thread_local destructor of the library hands it over with a single CAS and a later call frees it.
+// its key's destructor hands it over with a single CAS and a later call frees it. No thread_local has a destructor.
 #pragma once
 #include "base/small_vector.hpp"
 #include "runtime/stream.hpp"

@@ -7,7 +7,8 @@
  *   test_x --fail-allocation N   one of these
  *   test_x --fail-mallocs        the same, counting every malloc of libmx and the C++ library in it, not its own list
  *   test_x --fail-malloc N       one of these
- *   test_x --without threads     runs the test where the library gets no thread; --without code: no executable memory
+ *   test_x --without threads     runs the test where the library gets no thread; --without code: no executable memory;
+ *                                --without registrations: the C library gets no memory of its own
  *   test_x --address-space       runs it again and again with more and more address space, until it succeeds
  *   test_x --with-bytes N        one of these
  *

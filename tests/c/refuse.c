@@ -1,5 +1,6 @@
 /* What the system refuses to libmx, and to nobody else in the process: threads (as under RLIMIT_NPROC or in a full
- * cgroup), memory for code (as under SELinux's execmem) and memory, once. The functions here come before libc's, also
+ * cgroup), memory for code (as under SELinux's execmem), memory, once, and memory for what the C library registers for
+ * its callers: there it ends the process (__cxa_thread_atexit). The functions here come before libc's, also
  * for libmx.so. Not where sanitizers have theirs. */
 #define _GNU_SOURCE
 #include "refuse.h"
@@ -12,12 +13,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static int refuses_threads, refuses_code;
+static int refuses_threads, refuses_code, refuses_registrations;
 static int n_refused; /* atomic */
 
 int refuse(const char *what) {
   if (strcmp(what, "threads") == 0) return refuses_threads = 1;
   if (strcmp(what, "code") == 0) return refuses_code = 1;
+  if (strcmp(what, "registrations") == 0) return refuses_registrations = 1;
   return 0;
 }
 
@@ -32,24 +34,32 @@ uint64_t refuse_malloc(uint64_t n) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-/* The code of libmx.so. */
-static uintptr_t code_begin, code_end;
+typedef struct {
+  const char *name;
+  uintptr_t begin, end;
+} Code;
+static Code libmx_code = {.name = "libmx.so"}, libc_code = {.name = "/libc.so"};
 
-static int find_code(struct dl_phdr_info *object, size_t size, void *unused) {
-  (void)size, (void)unused;
-  if (!object->dlpi_name || !strstr(object->dlpi_name, "libmx.so")) return 0;
+static int find_code(struct dl_phdr_info *object, size_t size, void *argument) {
+  Code *code = argument;
+  (void)size;
+  if (!object->dlpi_name || !strstr(object->dlpi_name, code->name)) return 0;
   for (int i = 0; i < object->dlpi_phnum; i++) {
     const ElfW(Phdr) *part = &object->dlpi_phdr[i];
     if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
-    code_begin = object->dlpi_addr + part->p_vaddr;
-    code_end = code_begin + part->p_memsz;
+    code->begin = object->dlpi_addr + part->p_vaddr;
+    code->end = code->begin + part->p_memsz;
   }
   return 1;
 }
 
-__attribute__((constructor)) static void find_libmx(void) { dl_iterate_phdr(find_code, NULL); }
+__attribute__((constructor)) static void find_libraries(void) {
+  dl_iterate_phdr(find_code, &libmx_code);
+  dl_iterate_phdr(find_code, &libc_code);
+}
 
-static int is_libmx(void *caller) { return (uintptr_t)caller - code_begin < code_end - code_begin; }
+static int is_in(Code code, void *caller) { return (uintptr_t)caller - code.begin < code.end - code.begin; }
+static int is_libmx(void *caller) { return is_in(libmx_code, caller); }
 
 static int count_refusal(int error) {
   __atomic_add_fetch(&n_refused, 1, __ATOMIC_RELAXED);
@@ -84,7 +94,10 @@ static int refuses_this(void *caller) {
 #define CALLER __builtin_return_address(0)
 
 void *malloc(size_t n_bytes) { return refuses_this(CALLER) ? NULL : __libc_malloc(n_bytes); }
-void *calloc(size_t n, size_t n_bytes) { return refuses_this(CALLER) ? NULL : __libc_calloc(n, n_bytes); }
+void *calloc(size_t n, size_t n_bytes) {
+  if (refuses_registrations && is_in(libc_code, CALLER)) return count_refusal(ENOMEM), NULL;
+  return refuses_this(CALLER) ? NULL : __libc_calloc(n, n_bytes);
+}
 void *realloc(void *memory, size_t n_bytes) { return refuses_this(CALLER) ? NULL : __libc_realloc(memory, n_bytes); }
 void *aligned_alloc(size_t alignment, size_t n_bytes) {
   return refuses_this(CALLER) ? NULL : __libc_memalign(alignment, n_bytes);

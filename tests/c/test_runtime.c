@@ -64,6 +64,29 @@ static void clients(void) {
   CHECK(mx_client_free(a) == MX_OK);
 }
 
+/* Work is nobody's in particular: while another client is open, closing one cancels nothing. */
+static void work_outlives_its_client(void) {
+  mx_client a = NULL, b = NULL;
+  const int64_t dims[] = {300, 300};
+  mx_array x, y;
+  CHECK(mx_client_open(&a) == MX_OK);
+  CHECK(mx_client_open(&b) == MX_OK);
+  CHECK(mx_zeros(&x, dims, 2, MX_FLOAT64, NULL) == MX_OK);
+  for (int i = 0; i < 10; i++) {
+    CHECK(mx_matmul(&y, x, x, NULL) == MX_OK);
+    CHECK(mx_array_free(x) == MX_OK);
+    x = y;
+  }
+  CHECK(mx_async_eval(&x, 1) == MX_OK);
+  CHECK(mx_client_close(a, MX_CANCEL, 1000) == MX_OK);
+  CHECK(mx_wait(x, 60000) == MX_OK);
+  CHECK(mx_array_free(x) == MX_OK);
+  CHECK(mx_client_close(b, MX_CANCEL, 1000) == MX_OK);
+  CHECK(mx_client_free(a) == MX_OK);
+  CHECK(mx_client_free(b) == MX_OK);
+  CHECK(mx_reopen() == MX_OK);
+}
+
 static void aids(void) {
   mx_test_delay(20);
   CHECK(mx_synchronize(NULL, 1000) == MX_OK);
@@ -108,6 +131,7 @@ int main(void) {
   assign_while_reopening();
   threads();
   clients();
+  work_outlives_its_client();
   aids();
   return 0;
 }

@@ -120,3 +120,45 @@ def test_mapped_files_are_read_only(name, tmp_path):
     assert memoryview(a).readonly  # in the mapping, where a write would be SIGSEGV
     a[0] = 5
     assert a[:2].tolist() == [5, 2] and load()[0].item() == 1
+
+
+OVERLAPPING = {
+    "a row for all": lambda a: mx.broadcast_to(a[0], (5, *a[0].shape)),
+    "a column for all": lambda a: mx.broadcast_to(a[:, :1], a.shape),
+    "windows": lambda a: mx.as_strided(a, (2, 3), (1, 1)),
+}
+APART = {
+    "transposed": lambda a: a.T,
+    "reversed": lambda a: a[::-1, ::-1],
+    "steps": lambda a: a[::2, 1:],
+    "one row of many": lambda a: mx.broadcast_to(a[0], (1, *a[0].shape)),
+    "windows that do not meet": lambda a: mx.as_strided(a, (2, 2), (2, 1)),
+}
+
+
+def numbers():
+    return mx.array(np.arange(12, dtype=np.float32).reshape(3, 4))
+
+
+@pytest.mark.parametrize("view", OVERLAPPING)
+def test_elements_in_the_same_place_are_read_only(view):
+    """As NumPy has it: writing to one element would change others."""
+    a = OVERLAPPING[view](numbers())
+    mx.eval(a)
+    assert memoryview(a).readonly
+    for x in (np.asarray(a), np.array(a, copy=False), np.from_dlpack(a)):
+        assert not x.flags.writeable and x.tolist() == a.tolist()
+    copy = np.array(a)
+    copy[0, 0] = -1
+    assert copy.flags.writeable and (copy == -1).sum() == 1
+    with pytest.raises(BufferError):
+        a.__dlpack__(copy=False)
+    old = types.SimpleNamespace(__dlpack__=lambda **_: a.__dlpack__(), __dlpack_device__=a.__dlpack_device__)
+    assert mx.from_dlpack(old).tolist() == a.tolist()  # who cannot be told gets a copy
+
+
+@pytest.mark.parametrize("view", APART)
+def test_elements_in_places_of_their_own_are_writable(view):
+    a = APART[view](numbers())
+    mx.eval(a)
+    assert not memoryview(a).readonly and np.asarray(a).flags.writeable

@@ -2,17 +2,21 @@
 
 import asyncio
 import contextlib
+import gc
+import os
 import subprocess
 import sys
 import threading
 import time
 
 import pytest
+from helpers import run_threads
 
 import pymx as mx
 
 HEAD = """
 import os, signal, sys, tempfile, threading, time
+import numpy as np
 import pymx as mx
 def chain(n, length):
     x = mx.ones((n, n))
@@ -46,6 +50,9 @@ INTERRUPTED = {
     "item": "chain(500, 2000).sum().item()",
     "tolist": "chain(500, 2000).tolist()",
     "memoryview": "memoryview(chain(500, 2000))",
+    "np.array": "np.array(chain(500, 2000))",
+    "np.asarray": "np.asarray(chain(500, 2000))",
+    "np.frombuffer": "np.frombuffer(chain(500, 2000))",
     "boolean mask": "chain(500, 2000)[chain(500, 2000) > 0]",
     "synchronize": "mx.async_eval(chain(500, 2000)); mx.synchronize()",
     "trace": "mx.compile(body)(mx.ones((3,)))",
@@ -82,6 +89,17 @@ print(min(best) < 0.1 or best)
     assert run(code) == "True\n"
 
 
+def test_an_interrupt_that_was_seen_is_not_raised_again():
+    code = """
+x = chain(500, 400)
+later(0.05, signal.SIGINT)
+try: memoryview(x)
+except KeyboardInterrupt: print("seen")
+print(x.__array_interface__["shape"], x.__array__().shape, np.array(x)[0, 0])
+"""
+    assert run(code) == "seen\n(500, 500) (500, 500) 1.0\n"
+
+
 def test_handlers_run_while_the_main_thread_waits():
     """And the wait goes on."""
     code = """
@@ -109,13 +127,169 @@ def test_ten_thousand_awaits():
         stop = asyncio.Event()
         ticker = asyncio.ensure_future(ticks(stop))
         x = mx.ones((20, 20))
-        results.extend(await asyncio.gather(*(one(x, i) for i in range(10_000))))
+        results = await asyncio.gather(*(one(x, i) for i in range(10_000)))
         stop.set()
-        return await ticker
+        return await ticker, results
 
-    results = []  # Python 3.11 cannot print a task whose result is an array: reprlib goes by the name of its class
-    assert asyncio.run(main()) > 1
+    ticked, results = asyncio.run(main())
+    assert ticked > 1
     assert mx.stack(results).tolist() == [20.0 * (1 + i) for i in range(10_000)]
+
+
+def some_work(n=50):
+    """A lazy array that takes some milliseconds, and whose values are 1."""
+    x = mx.ones((200, 200))
+    for _ in range(n):
+        x = x @ x * (1 / 200)
+    return x
+
+
+def descriptors():
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def wait(x):
+    return await x
+
+
+def test_a_result_of_a_task_may_be_an_array():
+    """On Python 3.11 asyncio.run asks reprlib for its text, which goes by the name of the class."""
+    assert asyncio.run(wait(mx.ones((2,)) + 1)).tolist() == [2, 2]
+    lazy = mx.ones((2,)) + 1
+
+    async def give():
+        return lazy
+
+    assert asyncio.run(give()) is lazy
+
+
+def test_loops_come_and_go():
+    asyncio.run(wait(some_work()))
+    before = descriptors()
+    for _ in range(20):
+        assert asyncio.run(wait(some_work()))[0, 0].item() == 1
+        loop = asyncio.new_event_loop()
+        for _ in range(3):  # one loop may run several times
+            assert loop.run_until_complete(wait(some_work(5)))[0, 0].item() == 1
+        loop.close()
+    del loop
+    assert descriptors() == before
+
+
+def test_loops_on_several_threads():
+    out = []
+
+    async def main():
+        for _ in range(10):
+            for x in [some_work(3), some_work(3), shared]:
+                out.append((await x)[0, 0].item())
+
+    shared = some_work()
+    run_threads([lambda: asyncio.run(main())] * 4)
+    assert out == [1.0] * 120
+
+
+def test_one_array_awaited_by_many():
+    async def main():
+        return await asyncio.gather(*(wait(x) for _ in range(100)))
+
+    x = some_work()
+    assert all(y is x for y in asyncio.run(main()))
+
+
+def test_a_loop_that_is_closed_while_an_await_is_pending():
+    asyncio.run(wait(some_work()))
+    before = descriptors()
+    x = some_work(500)
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(wait(x))
+    loop.run_until_complete(asyncio.sleep(0))
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        loop.run_until_complete(task)
+    loop.close()
+    del loop, task
+    assert descriptors() == before
+    assert x[0, 0].item() == 1  # nobody is told any more
+
+
+class LoopThatCannotWatch(asyncio.SelectorEventLoop):
+    def add_reader(self, fd, callback, *args):
+        raise NotImplementedError
+
+
+def test_a_loop_that_cannot_watch_descriptors():
+    loop = LoopThatCannotWatch(None)
+    loop._add_reader = lambda *args: None  # its own, for calls from other threads
+    try:
+        for _ in range(2):
+            assert loop.run_until_complete(wait(some_work()))[0, 0].item() == 1
+    finally:
+        loop._remove_reader = lambda *args: None
+        loop.close()
+
+
+AWAITS = {
+    "nobody but the loop computes": """
+mx.set_num_threads(0)
+async def main():
+    ticks = 0
+    task = asyncio.ensure_future(wait(chain(200, 60)))
+    while not task.done():
+        ticks += 1
+        await asyncio.sleep(0)
+    return (await task)[0, 0].item(), ticks > 5
+print(*asyncio.run(main()))
+""",
+    "the threads go while an await is pending": """
+async def main():
+    task = asyncio.ensure_future(wait(chain(200, 600)))
+    await asyncio.sleep(0.01)
+    mx.set_num_threads(0)
+    return (await task)[0, 0].item(), True
+print(*asyncio.run(main()))
+""",
+    "the runtime closes": """
+async def main():
+    task = asyncio.ensure_future(wait(chain(500, 3000)))
+    await asyncio.sleep(0.01)
+    mx.shutdown()
+    try: await task
+    except mx.CancelledWork: return 1.0, True
+print(*asyncio.run(main()))
+""",
+    "fork": """
+async def main(n):
+    return (await chain(200, n))[0, 0].item()
+def child():
+    asyncio.events._set_running_loop(None)
+    status = 1
+    try: status = int(asyncio.run(main(20)) != 1)
+    finally: os._exit(status)
+async def parent():
+    task = asyncio.ensure_future(wait(chain(200, 300)))
+    await asyncio.sleep(0.001)
+    pid = os.fork()
+    if pid == 0: child()
+    value = (await task)[0, 0].item()
+    return value, os.waitpid(pid, 0)[1] == 0
+print(*asyncio.run(parent()))
+""",
+    "exit": """
+loop = asyncio.new_event_loop()
+task = loop.create_task(wait(chain(500, 3000)))
+loop.run_until_complete(asyncio.sleep(0.01))
+asyncio.tasks._unregister_task(task)
+task._log_destroy_pending = False
+print(1.0, True)
+""",
+}
+
+
+@pytest.mark.parametrize("name", AWAITS)
+def test_await_while(name):
+    assert run("import asyncio\nasync def wait(x): return await x\n" + AWAITS[name]) == "1.0 True\n"
 
 
 def test_await_failure_cancellation_and_timeout():
@@ -130,9 +304,6 @@ def test_await_failure_cancellation_and_timeout():
         mx.request_cancel()
         with pytest.raises(mx.CancelledWork):
             await x
-
-    async def wait(x):
-        return await x
 
     x = long_work()
     mx.async_eval(x)
