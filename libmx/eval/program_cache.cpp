@@ -49,7 +49,7 @@ void make_favourite(std::string_view key, size_t hash, const ProgramRef &program
   std::atomic<const Favourite *> &place = favourites[hash % n_favourites];
   const Favourite *none = nullptr;
   if (place.load(std::memory_order_relaxed)) return;
-  auto made = std::make_unique<const Favourite>(std::string(key), program);
+  auto made = std::make_unique<const Favourite>(Favourite{std::string(key), program});
   if (place.compare_exchange_strong(none, made.get(), std::memory_order_release, std::memory_order_relaxed))
     made.release();
 }

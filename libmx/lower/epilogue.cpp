@@ -135,7 +135,7 @@ PreparedLoopRef MatrixLoop::prepared_for(Backend &backend, const Step &step, int
   loop::Geometry block;
   block.shape = {n_rows, n_columns};
   for (size_t k = 0; k < row_strides.size(); k++) block.strides.push_back({row_strides[k], column_strides[k]});
-  auto made = std::make_unique<const Ready>(n_rows, n_columns, backend.prepare(step.kernel, block));
+  auto made = std::make_unique<const Ready>(Ready{n_rows, n_columns, backend.prepare(step.kernel, block)});
   const PreparedLoopRef prepared = made->prepared;
   for (std::atomic<const Ready *> &slot : ready_) {
     const Ready *empty = nullptr;

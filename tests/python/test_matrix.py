@@ -61,12 +61,16 @@ def test_runs_of_several_campaigns_add_up(teardown, tmp_path):
     import table
 
     record = tmp_path / "record"
-    entry = {"module": "torch", "version": "1", "python": "3", "row": 8, "path": "sys_exit", "state": "I", "reason": ""}
+    entry = {"module": "pymx", "version": "1", "python": "3", "row": 8, "path": "sys_exit", "state": "I", "reason": ""}
     for kinds in ({}, {"crash": 2}, {"hang": 1}):
         table.write(record, entry | {"runs": 5, "kinds": kinds})
     table.write(record, entry | {"state": "Q", "runs": 0, "kinds": {}, "reason": "has no queue"})
+    for module, kinds in {"torch": {"crash": 2}, "jax": {"hang": 1}}.items():
+        table.write(record, entry | {"module": module, "runs": 2, "kinds": kinds})
+        table.write(record, entry | {"module": module, "state": "Q", "runs": 2, "kinds": {}})
     lines = table.markdown(table.read(record)).splitlines()
-    assert "torch 1 on Python 3: 15 runs of 1 cells, 3 failures in 1 cells" in lines
+    assert "pymx 1 on Python 3 (15 runs of 1 cells, 3 failures in 1 cells)" in lines
     assert "| row | exit path | I | Q |" in lines
     assert "| 8 | sys exit | **3CH**/15 | \u2013 |" in lines
-    assert "- sys exit Q: has no queue" in lines
+    assert "- Q: has no queue" in lines
+    assert "| 8 | sys exit | C h | \u00b7 \u00b7 |" in lines

@@ -61,7 +61,7 @@ def python_cells(module: str, python: str, repeat: int, hot_repeat: int) -> list
                 continue
             command = [python, CELL, module, path.name, state]
             n = hot_repeat if state in path.hot else repeat
-            reason = path.without.get(state) or lacks.get(state) or lacks.get(path.name, "")
+            reason = lacks.get(state) or lacks.get(path.name) or path.without.get(state, "")
             cells.append(Cell(module, path.row, path.name, state, command, n, reason))
     return cells
 
