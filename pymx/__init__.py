@@ -34,6 +34,7 @@ from .memory import *
 from .ops import *
 from .printing import *
 from .products import *
+from .quantize import *
 from .shape import *
 from .vmap import *
 

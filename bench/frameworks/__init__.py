@@ -105,6 +105,10 @@ class Framework:
     def attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.softmax(q @ self.permute(k, (0, 1, 3, 2)) * q.shape[-1] ** -0.5) @ v
 
+    def quantized_linear(self, x: Any, codes: Any, scales: Any, biases: Any) -> Any:
+        """x times the transposed matrix scales * codes + biases of 4 bits in groups of 64; eight codes are a uint32."""
+        raise Unsupported("no packed matrices")
+
     def permute(self, x: Any, axes: tuple[int, ...]) -> Any:
         return self.xp.transpose(x, axes)
 

@@ -50,6 +50,9 @@ class Bench(Framework):
     def linear(self, x: Any, weight: Any, bias: Any) -> Any:
         return self.mx.addmm(bias, x, weight)
 
+    def quantized_linear(self, x: Any, codes: Any, scales: Any, biases: Any) -> Any:
+        return self.mx.quantized_matmul(x, codes, scales, biases, group_size=64, bits=4)
+
     def attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.mx.fast.scaled_dot_product_attention(q, k, v, scale=q.shape[-1] ** -0.5)
 

@@ -41,7 +41,7 @@ def normal(*shapes: tuple[int, ...], mean: float = 0.0) -> Callable[[np.random.G
 
 
 def all_workloads() -> list[Workload]:
-    from workloads import calls, elementwise, matmul, model, movement, rows
+    from workloads import calls, elementwise, matmul, model, movement, quantize, rows
 
-    modules = (calls, elementwise, rows, matmul, model, movement)
+    modules = (calls, elementwise, rows, matmul, quantize, model, movement)
     return [workload for module in modules for workload in module.WORKLOADS]

@@ -13,6 +13,7 @@
 #include "mx/memory.h"
 #include "mx/notifier.h"
 #include "mx/ops.h"
+#include "mx/quantize.h"
 #include "mx/random.h"
 #include "mx/runtime.h"
 #include "mx/shape.h"

@@ -1,5 +1,6 @@
 /* mx/ops.h: elementwise ops, reductions, scans, sorting and products. What builds, shapes and indexes arrays is in
- * mx/shape.h. For every op, here and in shape.h, linalg.h, random.h and fast.h:
+ * mx/shape.h. For every op, here and in shape.h, linalg.h, quantize.h, random.h and
+ * fast.h:
  *
  *  - It makes a new lazy array and never waits; shapes and dtypes are checked at once. The stream is where the work
  *    will run; NULL is the calling thread's default stream.

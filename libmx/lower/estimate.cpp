@@ -25,6 +25,8 @@ int64_t estimate_ns(const Step &step) noexcept {
   const int64_t n = step.inputs.empty() ? 1 : std::max<int64_t>(1, last(step.inputs[0], 1));
   switch (step.op) {
     case OpCode::matmul:
+    case OpCode::quantized_matmul:
+    case OpCode::gather_qmm:
       return 300 + elements(step.outputs[0]) * n / 32;
     case OpCode::addmm:
       return 300 + elements(step.outputs[0]) * std::max<int64_t>(1, last(step.inputs[1], 1)) / 32;

@@ -1,6 +1,7 @@
 """What several test modules use; tests/python is on the path (pyproject.toml)."""
 
 import functools
+import sys
 import threading
 
 import pymx as mx
@@ -9,7 +10,8 @@ import pymx as mx
 def op_names():
     """The names of all ops, without aliases."""
     found = {}
-    for module in (mx.ops, mx.shape, mx.products, mx.find, mx.hadamard):
+    quantize = sys.modules["pymx.quantize"]  # as an attribute of pymx, the function of the same name
+    for module in (mx.ops, mx.shape, mx.products, mx.find, mx.hadamard, quantize):
         found |= {id(getattr(module, name)): name for name in reversed(module.__all__)}
     return set(found.values())
 

@@ -32,5 +32,9 @@ void layer_norm(const KernelCall &);
 void rms_norm(const KernelCall &);
 void rope(const KernelCall &);
 void attention(const KernelCall &);
+void quantize(const KernelCall &);
+void dequantize(const KernelCall &);
+void quantized_matmul(const KernelCall &);
+void gather_qmm(const KernelCall &);
 
 }  // namespace mx::cpu

@@ -72,26 +72,6 @@ const MatmulKernels *bfloat16_kernels(const MatmulLevel &level, int64_t rows, in
   return &level.bfloat16;
 }
 
-// `rows` counts those of the batch that could become rows of a, whether its strides allow it or not: the choice shows
-// in the bits.
-const MatmulKernels *kernels_of(DType dtype, int64_t rows, int64_t n, int64_t k) {
-  const MatmulLevel &level = matmul_level();
-  switch (dtype) {
-    case DType::float32:
-      return &level.float32;
-    case DType::float64:
-      return &level.float64;
-    case DType::complex64:
-      return &level.complex64;
-    case DType::float16:
-      return &level.float16;
-    case DType::bfloat16:
-      return bfloat16_kernels(level, rows, n, k);
-    default:
-      return nullptr;
-  }
-}
-
 bool has_batch_dim(const Tensor &x, size_t d, size_t n_batch) {
   const size_t own = x.shape.size() - 2;
   return own + d >= n_batch && x.shape[own + d - n_batch] != 1;
@@ -151,7 +131,7 @@ void describe(Call &call, const Tensor &a, const Tensor &b, const Tensor *c, con
   call.product.vector = n == 1 || (m == 1 && !shared);
   int64_t rows = m;
   for (size_t d = call.batch.size(); d-- > 0 && call.batch[d].shared;) rows *= call.batch[d].size;
-  call.product.kernels = kernels_of(out.dtype, rows, n, k);
+  call.product.kernels = matmul_kernels(out.dtype, rows, n, k);
   fold_rows(call);
   for (const BatchDim &dim : call.batch) call.count *= dim.size;
   if (call.folded > 0 && call.product.c.data) call.product.c_rows = &call.c_rows;
@@ -304,6 +284,24 @@ void run(Call &call, const KernelCall &of, const char *name) {
 }
 
 }  // namespace
+
+const MatmulKernels *matmul_kernels(DType dtype, int64_t rows, int64_t n, int64_t k) {
+  const MatmulLevel &level = matmul_level();
+  switch (dtype) {
+    case DType::float32:
+      return &level.float32;
+    case DType::float64:
+      return &level.float64;
+    case DType::complex64:
+      return &level.complex64;
+    case DType::float16:
+      return &level.float16;
+    case DType::bfloat16:
+      return bfloat16_kernels(level, rows, n, k);
+    default:
+      return nullptr;
+  }
+}
 
 void matmul(const KernelCall &call) {
   Call c;

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/matmul_level.hpp"
 #include "backends/epilogue.hpp"
+#include "base/dtype.hpp"
 #include "runtime/memory.hpp"
 
 namespace mx::cpu {
@@ -23,6 +24,18 @@ class Scratch {
   Ref<Buffer> pooled_;
 };
 
+struct Product;
+
+// A right operand that is no matrix in memory: makes the packed form of parts of it.
+class PanelSource {
+ public:
+  // Columns [column, column + columns) of [k, k + depth), as p.kernels->pack_b would. Any thread.
+  virtual void pack(const Product &p, void *to, int64_t k, int64_t depth, int64_t column, int64_t columns) const = 0;
+
+ protected:
+  ~PanelSource() = default;
+};
+
 // out (m, n) = alpha a b + beta c, rounded once. `out` is row-major.
 struct Product {
   const MatmulKernels *kernels;
@@ -34,10 +47,11 @@ struct Product {
   double alpha, beta;
   // c's rows when they come from several matrices of a batch: row i lies at c.data + c_row(c_rows, i).
   const struct RowOffsets *c_rows;
-  bool vector;            // to be added up as matrix times vector: m or n is 1
-  const char *packed_b;   // b as pack_whole packs it, or nullptr
-  const Epilogue *after;  // or nullptr
-  int64_t first_row;      // of `out` among the rows that `after` counts
+  bool vector;                            // to be added up as matrix times vector: m or n is 1
+  const char *packed_b;                   // b as pack_whole packs it, or nullptr
+  const Epilogue *after;                  // or nullptr
+  int64_t first_row;                      // of `out` among the rows that `after` counts
+  const PanelSource *b_source = nullptr;  // instead of b; for multiply_grouped only
 };
 
 // Batch dimensions that were folded into the rows of a product, outermost first, the matrix's own rows last.
@@ -47,6 +61,10 @@ struct RowOffsets {
   int64_t dims[max_dims], strides[max_dims];
   int64_t operator()(int64_t row) const noexcept;
 };
+
+// The kernels for a product of so many rows, or nullptr for a dtype without; `rows` counts those of the batch that
+// could become rows of a, whether its strides allow it or not: the choice shows in the bits.
+const MatmulKernels *matmul_kernels(DType dtype, int64_t rows, int64_t n, int64_t k);
 
 // Whether the sums can be added up in the output itself.
 inline bool in_place(const Product &p) noexcept { return !p.kernels->rounds; }

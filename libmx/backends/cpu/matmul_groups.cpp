@@ -78,7 +78,9 @@ int64_t choose_grain(int64_t groups, double ns) noexcept {
 }
 
 void pack_lanes(const Product &p, bool b, char *to, int64_t lane, int64_t lanes, int64_t k, int64_t depth) {
-  if (b)
+  if (b && p.b_source)
+    p.b_source->pack(p, to, k, depth, lane, lanes);
+  else if (b)
     p.kernels->pack_b(to, part(p.b, k, lane), depth, lanes);
   else
     p.kernels->pack_a(to, part(p.a, lane, k), lanes, depth);
@@ -220,7 +222,7 @@ void multiply_group(const Slab &s, Held &held, int64_t lane, int64_t size, const
 bool reads_in_place(const Slab &s) {
   const Product &p = s.p;
   const MatmulKernels &kernels = *p.kernels;
-  if (!kernels.small) return false;
+  if (!kernels.small || p.b_source) return false;
   if (!s.columns) return !p.packed_b && p.n <= kernels.nr && p.a.col == p.itemsize;
   if (p.m <= kernels.mr) return !p.packed_b;
   constexpr int64_t most_bytes = 256 << 10, page = 4096;
