@@ -28,6 +28,7 @@
 
 MX_EXTERN_C_BEGIN
 
+/* How numbers become codes: see the table above. */
 typedef enum mx_quant_mode {
   MX_QUANT_AFFINE = 0,
   MX_QUANT_MXFP4 = 1,
@@ -42,7 +43,7 @@ typedef enum mx_quant_mode {
  * exactly (up to the rounding of scale and bias to w's dtype, after the codes are chosen). The others: the scale is the
  * group's largest magnitude over that of the code, in E8M0 rounded to the nearest exponent, in E4M3 to the nearest
  * number; codes are the nearest numbers, ties to even, limited to the largest. A group of zeros is exact. A group with
- * a number that is not finite becomes NaN. */
+ * a number that is not finite, or in affine mode a span that float32 does not hold, becomes NaN. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_quantize(mx_array *outs, size_t cap, size_t *n_outs_out, mx_array w,
                                                 mx_quant_mode mode, int64_t group_size, int64_t bits,
                                                 mx_array MX_OPTIONAL global_scale, mx_stream MX_OPTIONAL stream);

@@ -45,16 +45,14 @@ inline float largest_of(const float *x, int64_t n) {
 void encode_affine(uint8_t *codes, float *scales, float *biases, const float *x, int64_t group, int64_t n, int bits) {
   const auto most = static_cast<float>((1 << bits) - 1);
   for (int64_t g = 0; g < n; g++, x += group, codes += group) {
-    if (!all_finite(x, group)) {
+    const float low = least_of(x, group), high = largest_of(x, group), span = high - low;
+    if (!all_finite(x, group) || span - span != 0) {
       scales[g] = biases[g] = __builtin_nanf("");
       memset(codes, 0, static_cast<size_t>(group));
       continue;
     }
-    const float low = least_of(x, group), high = largest_of(x, group);
     const bool low_is_larger = __builtin_fabsf(low) > __builtin_fabsf(high);
-    const float span = high - low;
-    const float step = span <= 3e38f ? span / most : high / most - low / most;  // the span may be infinite
-    const float least_step = step > 1e-7f ? step : 1e-7f;
+    const float step = span / most, least_step = step > 1e-7f ? step : 1e-7f;
     const float edge = low_is_larger ? low : high;
     float scale = low_is_larger ? least_step : -least_step, bias = 0;
     const float at_edge = __builtin_rintf(edge / scale);
