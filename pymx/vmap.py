@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from _thread import _local as local  # the same, without importing the rest of threading
 
 from . import tree
 from ._ffi import NO_AXIS, BufferBase, fast
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 __all__ = ["vmap"]
+
+_here = local()  # .open: the mappings whose functions run on this thread, innermost last
 
 
 def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P, R]:
@@ -39,9 +42,12 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P
         pairs = _pair(args[0] if one else args, in_axes, "an argument")
         arrays = [x for x, _ in pairs]
         mapping = fast.vmap_begin(arrays, [NO_AXIS if axis is None else axis for _, axis in pairs])
+        around = getattr(_here, "open", ())
         try:
+            _here.open = (*around, mapping)
             elements = iter(fast.vmap_inputs(mapping))
             result: Any = fun(*tree.map(lambda _: next(elements), args))  # type: ignore[call-arg]
+            _here.open = around
             axes = out_axes
             if isinstance(result, BufferBase) and isinstance(axes, tuple) and len(axes) == 1:
                 axes = axes[0]
@@ -50,9 +56,46 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P
             whole = iter(fast.vmap_finish(mapping, arrays, [-1 if axis is None else axis for _, axis in pairs]))
             return tree.map(lambda _: next(whole), result)
         finally:
+            _here.open = around
             fast.vmap_end(mapping)
 
     return mapped  # type: ignore[return-value]
+
+
+def call_rule(rule: Callable[[Any, Any], Any], args: tuple[Any, ...]) -> tuple[bool, Any]:
+    """For a function with a rule of its own for mappings: whether its arguments derive from one that is open here, and
+    what the rule gives then. `rule(arguments, axes)` gets the arguments for all elements (the argument itself if there
+    is only one) and in their structure the axis of each, None where all elements share it; it returns the results and
+    their axes, whose structure is a prefix of theirs."""
+    around = getattr(_here, "open", ())
+    if not around or not all(isinstance(x, BufferBase) for x in tree.leaves(args)):
+        return False, None
+    for depth in reversed(range(len(around))):
+        mapping = around[depth]
+        axes: list[int | None] = []
+
+        def resolve(x: Any, mapping: int = mapping, axes: list[Any] = axes) -> Any:
+            whole, axis = fast.vmap_resolve(mapping, x)
+            axes.append(None if axis == NO_AXIS else axis)
+            return whole
+
+        whole = tree.map(resolve, args)
+        if all(axis is None for axis in axes):
+            continue
+        places = iter(axes)
+        axes_tree = tree.map(lambda _, places=places: next(places), args)
+        try:
+            _here.open = around[:depth]
+            result = rule(whole[0], axes_tree[0]) if len(args) == 1 else rule(whole, axes_tree)
+        finally:
+            _here.open = around
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise ValueError("custom_function: a rule of vmap returns a tuple of the results and their axes")
+        elements = iter(
+            [fast.vmap_extend(mapping, x, NO_AXIS if axis is None else axis) for x, axis in _pair(*result, "a result")]
+        )
+        return True, tree.map(lambda _, elements=elements: next(elements), result[0])
+    return False, None
 
 
 def _pair(x: Any, axes: Any, what: str) -> list[tuple[BufferBase, int | None]]:

@@ -36,6 +36,14 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_vmap_finish(mx_array *outs, size_t cap, s
                                                    const mx_array *outputs, size_t n_outputs, const int64_t *axes,
                                                    size_t n_axes);
 
+/* For a function that has a rule of its own for all lanes, while the mapping is open: what an array that the mapped
+ * function made is for all lanes. *axis_out is 0, the axis of the lanes, or MX_NO_AXIS if all lanes share the array. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_vmap_resolve(mx_array *out, int64_t *axis_out, mx_vmap x, mx_array value);
+
+/* The way back: what one lane has of an array whose axis `axis` holds the lanes, for the mapped function to go on with.
+ * With MX_NO_AXIS: the array. SHAPE unless there are as many lanes. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_vmap_extend(mx_array *out, mx_vmap x, mx_array value, int64_t axis);
+
 /* Ends the mapping, on every path. Equal to mx_vmap_free, but never fails. */
 MX_API MX_NOWAIT void mx_vmap_end(mx_vmap x);
 

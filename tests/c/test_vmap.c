@@ -163,6 +163,69 @@ static void test_the_end_of_a_mapping(void) {
   drop(x);
 }
 
+/* A rule for all lanes: what went into it is resolved, and what it gives goes on as placeholders. */
+static void test_rules_of_the_host(void) {
+  mx_array x = two_by_three(), y = NULL, whole = NULL, given = NULL, z = NULL, five = number(MX_FLOAT32, 5);
+  int64_t axis = 7;
+  mx_vmap m = begin_map(x, 1);
+  mx_array p = lane_of(m);
+  CHECK(mx_add(&y, p, p, NULL) == MX_OK);
+  CHECK(mx_vmap_resolve(&whole, &axis, m, five) == MX_OK);
+  CHECK(axis == MX_NO_AXIS);
+  expect(whole, MX_FLOAT32, SCALAR, V(5));
+  CHECK(mx_vmap_resolve(&whole, &axis, m, y) == MX_OK);
+  CHECK(axis == 0);
+  expect(whole, MX_FLOAT32, D(3, 2), V(2, 8, 4, 10, 6, 12));
+  given = array(MX_FLOAT32, D(2, 3), V(1, 2, 3, 4, 5, 6));
+  CHECK(mx_vmap_extend(&z, m, given, 0) == MX_ERROR_SHAPE); /* there are 3 lanes */
+  CHECK(mx_vmap_extend(&z, m, five, 0) == MX_ERROR_AXIS);
+  CHECK(mx_vmap_extend(&z, m, five, MX_NO_AXIS) == MX_OK);
+  drop(z);
+  CHECK(mx_vmap_extend(&z, m, given, -1) == MX_OK);
+  drop(given);
+  check_shape(z, MX_FLOAT32, D(2));
+  drop(p);
+  p = y;
+  CHECK(mx_add(&y, p, z, NULL) == MX_OK);
+  drop(p);
+  expect(finish_map(m, y, 0), MX_FLOAT32, D(3, 2), V(3, 12, 6, 15, 9, 18));
+  CHECK(mx_vmap_resolve(&whole, &axis, m, z) == MX_ERROR_HANDLE);
+  m = begin_map(x, 0);
+  CHECK(mx_vmap_finish(&whole, 1, &(size_t){0}, m, &x, 1, L(0)) == MX_OK);
+  drop(whole);
+  CHECK(mx_vmap_resolve(&whole, &axis, m, x) == MX_ERROR_INVALID_ARGUMENT); /* it is finished */
+  CHECK(mx_vmap_extend(&whole, m, x, 0) == MX_ERROR_INVALID_ARGUMENT);
+  mx_vmap_end(m);
+  drop(z);
+  drop(x);
+  drop(five);
+}
+
+/* The same bits are no handle of another type. */
+static void test_foreign_handles(void) {
+  mx_array x = two_by_three(), y = NULL;
+  mx_function f = function_of(0);
+  mx_vmap m = begin_map(x, 0);
+  mx_call_state state;
+  mx_call call = NULL;
+  size_t n = 0;
+  int64_t axis = 0;
+  CHECK(mx_handle_count(MX_HANDLE_VMAP) == 1);
+  CHECK(mx_vmap_inputs(&y, 1, &n, (mx_vmap)x) == MX_ERROR_HANDLE);
+  CHECK(mx_vmap_inputs(&y, 1, &n, (mx_vmap)f) == MX_ERROR_HANDLE);
+  CHECK(mx_vmap_inputs(&y, 1, &n, NULL) == MX_ERROR_HANDLE);
+  CHECK(mx_vmap_resolve(&y, &axis, m, (mx_array)m) == MX_ERROR_HANDLE);
+  CHECK(mx_vmap_free((mx_vmap)f) == MX_ERROR_HANDLE);
+  CHECK(mx_function_free((mx_function)m) == MX_ERROR_HANDLE);
+  CHECK(mx_array_free((mx_array)m) == MX_ERROR_HANDLE);
+  CHECK(mx_call_begin(&call, &state, (mx_function)m, &x, 1, NULL, 0) == MX_ERROR_HANDLE);
+  CHECK(mx_vmap_free(NULL) == MX_OK);
+  mx_vmap_end(m);
+  CHECK(mx_handle_count(MX_HANDLE_VMAP) == 0);
+  drop_function(f);
+  drop(x);
+}
+
 static void test_recursion(void) {
   mx_array x = two_by_three();
   mx_vmap maps[64], one_more = NULL;
@@ -183,7 +246,10 @@ static struct {
 static void *finish_elsewhere(void *unused) {
   mx_array whole = NULL;
   size_t n = 0;
+  int64_t axis;
   CHECK(mx_vmap_finish(&whole, 1, &n, shared.map, &shared.lane, 1, L(0)) == MX_ERROR_WRONG_THREAD);
+  CHECK(mx_vmap_resolve(&whole, &axis, shared.map, shared.lane) == MX_ERROR_WRONG_THREAD);
+  CHECK(mx_vmap_extend(&whole, shared.map, shared.lane, 0) == MX_ERROR_WRONG_THREAD);
   return unused;
 }
 
@@ -231,6 +297,8 @@ int main(void) {
   test_inside_a_trace();
   test_bad_arguments();
   test_the_end_of_a_mapping();
+  test_rules_of_the_host();
+  test_foreign_handles();
   test_recursion();
   test_other_threads();
   CHECK(mx_handle_count(MX_HANDLE_ANY) == 0);

@@ -1,6 +1,7 @@
 """vmap: axes and trees, what the table of ops does not reach, nesting, and misuse."""
 
 import gc
+import importlib
 import threading
 import weakref
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import pymx as mx
+
+call_rule = importlib.import_module("pymx.vmap").call_rule
 
 
 def rand(*shape, seed=0):
@@ -441,6 +444,42 @@ def test_long_chains():
         return x
 
     assert mx.vmap(f)(mx.zeros((2, 1))).tolist() == [[20_000.0]] * 2
+
+
+# ---- functions with a rule of their own
+
+
+def test_a_rule():
+    seen = []
+
+    def rule(args, axes):
+        seen.append((args[0].shape, axes))
+        return args[0] * 100 + args[1]["k"].sum(), 0
+
+    def f(x, y):
+        is_mapped, result = call_rule(rule, (x, y))
+        return result if is_mapped else x * y["k"]
+
+    x, k = rand(3, 4), mx.array(2.0)
+    close(mx.vmap(lambda x: f(x + 1, {"k": k}) - 1)(x), (x + 1) * 100 + 2 - 1)
+    assert seen == [((3, 4), (0, {"k": None}))]
+    close(f(x, {"k": k}), 2 * x)  # outside: the function
+    close(mx.vmap(lambda y: y + f(x, {"k": k})[0])(x), x + 2 * x[0])  # of what all lanes share, too
+    nested = mx.vmap(mx.vmap(lambda x: f(x, {"k": k})))
+    close(nested(rand(2, 3, 4)), rand(2, 3, 4) * 100 + 2)
+    outer = mx.vmap(lambda x: mx.vmap(lambda y: y * f(x, {"k": k}).sum())(mx.arange(5.0)))
+    close(outer(x), (x * 100 + 2).sum(1, keepdims=True) * mx.arange(5.0))
+
+
+def test_results_of_a_rule():
+    run = lambda rule: mx.vmap(lambda x: call_rule(rule, (x,))[1])(rand(3, 4))  # noqa: E731
+    out = run(lambda x, axis: ({"a": x.T, "b": mx.array([1.0, 2.0])}, {"a": 1, "b": None}))
+    close(out["a"], rand(3, 4))
+    close(out["b"], mx.array([[1.0, 2.0]] * 3))
+    with pytest.raises(ValueError, match="tuple"):
+        run(lambda x, axis: x)
+    with pytest.raises(ValueError, match="vmap"):
+        run(lambda x, axis: (x[:2], 0))
 
 
 # ---- lifetime and threads
