@@ -36,6 +36,7 @@ from .printing import *
 from .products import *
 from .quantize import *
 from .shape import *
+from .transforms import *
 from .vmap import *
 
 e = _math.e

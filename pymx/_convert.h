@@ -425,11 +425,11 @@ static inline void release_handles(Handles *h) {
  * it when there is no memory for the object. */
 static PyObject *wrap_array(PyObject *module, mx_array x);
 
-/* As wrap_array for several. */
+/* As wrap_array for several; None for NULL handles. */
 static inline PyObject *list_mx_array(PyObject *module, const mx_array *x, size_t n) {
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; i < n; i++) {
-    PyObject *item = list ? wrap_array(module, x[i]) : NULL;
+    PyObject *item = !list ? NULL : x[i] ? wrap_array(module, x[i]) : Py_NewRef(Py_None);
     if (!list) mx_array_free(x[i]);
     if (list && (!item || PyList_SetItem(list, (Py_ssize_t)i, item))) Py_CLEAR(list);
   }

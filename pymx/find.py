@@ -34,9 +34,11 @@ def nonzero(a: array, /, *, stream: StreamOrDevice = None) -> tuple[array, ...]:
 
 
 def _count(a: array, name: str, stream: StreamOrDevice) -> int:
-    if fast.array_is_tracer(a):
-        raise TraceError(f"{name}: how many elements are not 0 is in the values, which are not known inside a trace")
-    return fast.count_nonzero(a, None, False, stream).item()
+    try:
+        return fast.count_nonzero(a, None, False, stream).item()
+    except TraceError:
+        text = f"{name}: how many elements are not 0 is in the values, which are not known inside a trace"
+        raise TraceError(text) from None
 
 
 def unique(
@@ -60,9 +62,11 @@ def unique(
     a = only_array(a, "unique")
     fill = None if fill_value is None else _fill(fill_value, a)
     if size is None:
-        if fast.array_is_tracer(a):
-            raise TraceError("unique: needs a size inside a trace, because the values are not known there")
-        size = fast.unique(a, 0, None, stream)[4].item()
+        try:
+            size = fast.unique(a, 0, None, stream)[4].item()
+        except TraceError:
+            text = "unique: needs a size inside a trace, because the values are not known there"
+            raise TraceError(text) from None
     values, index, inverse, counts, _ = fast.unique(a, size, fill, stream)
     wanted = ((return_index, index), (return_inverse, inverse), (return_counts, counts))
     extra = tuple(x for yes, x in wanted if yes)

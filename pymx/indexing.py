@@ -122,9 +122,10 @@ def _item(item: Any) -> Sequence[Any]:
 
 def _places(mask: array) -> tuple[array, ...]:
     """Where a boolean array of at least one dimension is true: one array of indices per axis. Forces evaluation."""
-    if fast.array_is_tracer(mask):
-        raise TraceError("a boolean mask as index needs its values, which are not known inside a trace")
-    n = fast.count_nonzero(mask, None, False, None).item()
+    try:
+        n = fast.count_nonzero(mask, None, False, None).item()
+    except TraceError:
+        raise TraceError("a boolean mask as index needs its values, which are not known inside a trace") from None
     return tuple(fast.unstack(fast.argwhere(mask, n, None), 1, None))
 
 

@@ -40,6 +40,7 @@ INCLUDES = {
     "Function": "compile/function.hpp",
     "Call": "compile/function.hpp",
     "Archive": "io/archive.hpp",
+    "Transform": "transforms/transform.hpp",
     "Vmap": "transforms/vmap.hpp",
     "Notifier": "runtime/notifier.hpp",
 }

@@ -75,7 +75,10 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_array_ndim(size_t *n_out, mx_array x);
 /* The number of elements. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_array_size(size_t *n_out, mx_array x);
 
-/* True while `x` derives from a placeholder of a trace that is open on this thread. */
+/* Whether two handles stand for the same value: the same output of one computation, not equal elements. */
+MX_API MX_NOWAIT MX_CHECK mx_status mx_array_same(bool *same_out, mx_array a, mx_array b);
+
+/* True while `x` derives from a placeholder or tracer of a trace or transform that is open on this thread. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_array_is_tracer(bool *is_tracer_out, mx_array x);
 
 /* True once `x` has a value: nothing is left to compute and no failure was stored. */
@@ -84,7 +87,8 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_array_is_ready(bool *is_ready_out, mx_arr
 /* Computes the arrays and waits. Returns the first failure among them. */
 MX_API MX_CHECK mx_status mx_eval(const mx_array *xs, size_t n_xs);
 
-/* Starts computing the arrays. */
+/* Starts computing the arrays. TRACE for those that derive from an argument of a transform that is open on this thread.
+ */
 MX_API MX_CHECK mx_status mx_async_eval(const mx_array *xs, size_t n_xs);
 
 /* As mx_eval, but TIMEOUT after timeout_ms; what was started goes on. */

@@ -17,5 +17,6 @@
 #include "mx/random.h"
 #include "mx/runtime.h"
 #include "mx/shape.h"
+#include "mx/transform.h"
 #include "mx/vmap.h"
 #endif

@@ -178,6 +178,7 @@ void array_shape(int64_t *dims, size_t cap, size_t *n_dims_out, Value x) {
 void array_dtype(mx_dtype *out, Value x) { *out = static_cast<mx_dtype>(spec_of(x).dtype); }
 void array_ndim(size_t *n_out, Value x) { *n_out = spec_of(x).shape.size(); }
 void array_size(size_t *n_out, Value x) { *n_out = static_cast<size_t>(element_count(spec_of(x).shape)); }
+void array_same(bool *same_out, Value a, Value b) { *same_out = a == b; }
 void array_is_tracer(bool *is_tracer_out, Value x) { *is_tracer_out = is_tracer(x); }
 void array_is_ready(bool *is_ready_out, Value x) { *is_ready_out = x.node->state() == NodeState::done; }
 
@@ -193,6 +194,9 @@ void eval_for(ValueVector xs, uint32_t timeout_ms) {
 }
 
 void async_eval(ValueVector xs) {
+  for (const Value &x : xs)
+    if (is_tracer(x))
+      fail(MX_ERROR_TRACE, "async_eval: not possible inside a transform for what derives from its arguments; use eval");
   start(xs);
   bury_waiting_nodes();
 }

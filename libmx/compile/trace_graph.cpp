@@ -83,6 +83,9 @@ void classify(std::vector<Traced> &nodes, std::span<const Value> placeholders, s
       fail(MX_ERROR_TRACE,
            "uncaptured input: the traced function used an array that is also an argument of this call, without going "
            "through the argument");
+    // an array that a transform around this call differentiates is no constant
+    if (const Trace *trace = nearest_open(t.node->trace.get()))
+      escapes |= trace->kind == TraceKind::transform && trace->on_this_thread();
     if (!t.lazy) {
       t.rests_on = byte_count(t.node->spec());
       continue;

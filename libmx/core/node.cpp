@@ -1,6 +1,7 @@
 #include "core/node.hpp"
 
 #include "base/status.hpp"
+#include "core/tape.hpp"
 #include "core/word_lock.hpp"
 
 namespace mx {
@@ -162,18 +163,23 @@ Value make(OpCode op, Attrs attrs, ValueVector inputs, Ref<Stream> stream, Ref<O
   require_not_closed();
   count_allocation();
   SmallVector<const Spec *, 4> specs;
-  Ref<Trace> trace;
+  Trace *trace = nullptr;
   for (const Value &input : inputs) {
     specs.push_back(&spec_of(input));
-    const Ref<Trace> &other = input.node->trace;
-    if (other && other->open() && (!trace || other->depth() > trace->depth())) trace = other;
+    Trace *other = trace_of(input);
+    if (other && (!trace || other->depth() > trace->depth())) trace = other;
   }
   SmallVector<Spec, 1> outputs;
   info(op).infer(attrs, std::span<const Spec *const>(specs.data(), specs.size()), outputs);
+  ValueVector taped;
+  if (trace && trace->kind == TraceKind::transform) taped = inputs;
   Value value{make_ref<Node>(op, std::move(attrs), std::move(inputs), std::move(outputs), std::move(stream),
                              std::move(payload)),
               0};
-  value.node->trace = std::move(trace);
+  if (!trace) return value;
+  value.node->trace = Ref<Trace>::share(*trace);  // an input keeps it alive until here
+  if (!taped.empty())
+    static_cast<TransformTrace &>(*trace).record(make_ref<Record>(std::move(taped), outputs_of(value)));
   return value;
 }
 

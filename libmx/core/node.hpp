@@ -118,7 +118,12 @@ ValueVector outputs_of(const Value &first);
 Value make_done(Spec spec, Layout layout, Ref<Buffer> buffer);
 
 inline const Spec &spec_of(const Value &v) noexcept { return v.node->spec(v.index); }
-// True while `v` derives from a placeholder of a trace that is open on this thread.
-inline bool is_tracer(const Value &v) noexcept { return v.node->trace && v.node->trace->active_here(); }
+// The innermost open trace that `v` derives from; null if there is none.
+inline Trace *trace_of(const Value &v) noexcept { return nearest_open(v.node->trace.get()); }
+// True while `v` derives from a placeholder or tracer of a trace that is open on this thread.
+inline bool is_tracer(const Value &v) noexcept {
+  const Trace *trace = trace_of(v);
+  return trace && trace->on_this_thread();
+}
 
 }  // namespace mx

@@ -28,13 +28,20 @@ uint64_t thread_number() noexcept {
   return number;
 }
 
-Trace::Trace() noexcept : thread_(thread_number()), depth_(0) {}
+Trace::Trace(TraceKind kind, Ref<Trace> parent) noexcept
+    : kind(kind), parent(std::move(parent)), thread_(thread_number()), depth_(0) {}
 
 bool Trace::on_this_thread() const noexcept { return thread_ == thread_number(); }
 
+Trace *nearest_open(Trace *trace) noexcept {
+  while (trace && !trace->open()) trace = trace->parent.get();
+  return trace;
+}
+
 bool tracing() noexcept {
-  drop_ended();
-  return stack.size != 0;
+  for (uint32_t i = 0; i < stack.size; i++)
+    if (stack.traces[i]->kind == TraceKind::placeholders && stack.traces[i]->open()) return true;
+  return false;
 }
 
 void push_trace(Trace &trace) {
@@ -49,6 +56,12 @@ void push_trace(Trace &trace) {
 void pop_trace(Trace &trace) noexcept {
   trace.end();
   drop_ended();
+}
+
+Ref<Trace> innermost_trace() noexcept {
+  for (uint32_t i = stack.size; i-- > 0;)
+    if (stack.traces[i]->open()) return Ref<Trace>::share(*stack.traces[i]);
+  return {};
 }
 
 }  // namespace mx

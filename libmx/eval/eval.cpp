@@ -21,9 +21,10 @@ bool done(std::span<const Value> values) noexcept {
 
 // What a start does itself.
 struct Effort {
-  size_t most_nodes = 0;     // of a graph that is lowered; 0: any number
-  int64_t longest_ns = 0;    // what is estimated to take no longer is computed here if that is possible at once
-  bool leaves_long = false;  // what takes longer is not started, if it is all there is
+  size_t most_nodes = 0;        // of a graph that is lowered; 0: any number
+  int64_t longest_ns = 0;       // what is estimated to take no longer is computed here if that is possible at once
+  bool leaves_long = false;     // what takes longer is not started, if it is all there is
+  bool keeps_failures = false;  // in the arrays and their stream: nothing that fails is computed here and now
 };
 
 // The time that a thread has which would wait for the result anyway. A host that comes back to look at its signals
@@ -65,7 +66,7 @@ Outcome submit(evaluation::Walk &walk, const Effort &effort) {
 
 bool start(std::span<const Value> values, const Effort &effort) {
   while (!done(values)) {
-    if (values.size() == 1) {
+    if (values.size() == 1 && !effort.keeps_failures) {
       require_running();
       int64_t estimate_ns;
       if (evaluation::run_here(*values[0].node, estimate_ns)) break;
@@ -84,7 +85,7 @@ bool start(std::span<const Value> values, const Effort &effort) {
 
 }  // namespace
 
-void start(std::span<const Value> values) { start(values, Effort{}); }
+void start(std::span<const Value> values) { start(values, {.keeps_failures = true}); }
 
 bool start_if_small(std::span<const Value> values) {
   return start(values, {.most_nodes = small_graph, .leaves_long = true}) && done(values);

@@ -75,6 +75,8 @@ bool is_identity(const Graph &graph, const GraphNode &node) noexcept {
       return graph.spec(node.inputs[0]) == node.specs[0];
     case OpCode::stop_gradient:
       return true;
+    case OpCode::depends:
+      return node.inputs.size() == 1;
     case OpCode::sum:
     case OpCode::prod:
     case OpCode::min:

@@ -13,6 +13,7 @@
 #include "ops/reduce.hpp"
 #include "ops/rules.hpp"
 #include "ops/shape.hpp"
+#include "ops/traced.hpp"
 #include "ops/unary.hpp"
 
 namespace mx::ops {
@@ -128,7 +129,7 @@ Value full(List shape, const Value &value, DType dtype, const StreamRef &s) {
 }
 
 Value full_like(const Value &a, const Value &value, DType dtype, const StreamRef &s) {
-  if (!a.node->trace) return full(shape_of(a), value, dtype, s);
+  if (!follows_shapes(a)) return full(shape_of(a), value, dtype, s);
   const Value x = make(OpCode::broadcast_like, {}, {astype(value, dtype, s), a}, s);
   if (shape_of(x) != shape_of(a)) rules::need_broadcastable(shape_of(value), shape_of(a), "full_like");
   return copy(x, s);
@@ -218,7 +219,7 @@ Value blackman(int64_t n, const StreamRef &s) {
 }
 
 Value slab_like(const Value &a, size_t axis, const StreamRef &s) {
-  if (!a.node->trace) {
+  if (!follows_shapes(a)) {
     Dims shape = shape_of(a);
     shape[axis] = 1;
     return broadcast_to(scalar(0, DType::float32), shape, s);
@@ -229,7 +230,7 @@ Value slab_like(const Value &a, size_t axis, const StreamRef &s) {
 }
 
 Value axis_iota(const Value &a, size_t axis, const StreamRef &s) {
-  if (!a.node->trace) return arange(shape_of(a)[axis], DType::int32, s);
+  if (!follows_shapes(a)) return arange(shape_of(a)[axis], DType::int32, s);
   Value line = a;
   Dims others;
   for (size_t i = 0; i < rank_of(a); i++) {

@@ -6,6 +6,7 @@
 #include "ops/create.hpp"
 #include "ops/rules.hpp"
 #include "ops/shape.hpp"
+#include "ops/traced.hpp"
 #include "ops/unary.hpp"
 
 namespace mx::ops {
@@ -32,7 +33,7 @@ bool covers_all(const Value &a, List start, List stop, List step) {
   const Dims &shape = shape_of(a);
   for (size_t i = 0; i < shape.size(); i++) {
     const bool to_end = stop[i] == std::numeric_limits<int64_t>::max();
-    if (start[i] != 0 || step[i] != 1 || !(to_end || (!a.node->trace && stop[i] >= shape[i]))) return false;
+    if (start[i] != 0 || step[i] != 1 || !(to_end || (!follows_shapes(a) && stop[i] >= shape[i]))) return false;
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include "ops/index.hpp"
 #include "ops/reduce.hpp"
 #include "ops/rules.hpp"
+#include "ops/traced.hpp"
 #include "ops/unary.hpp"
 
 namespace mx::ops {
@@ -31,7 +32,7 @@ void need_count(int64_t n, const char *op, const char *what) {
 
 Value reshape(const Value &a, List shape, const StreamRef &s) {
   rules::check_sizes(shape);
-  const bool lasting = !a.node->trace || (shape.size() == 1 && shape[0] == -1);
+  const bool lasting = !follows_shapes(a) || (shape.size() == 1 && shape[0] == -1);
   const Value out = view_op(OpCode::reshape, Attrs().put(shape), a, s);
   return lasting && shape_of(out) == shape_of(a) ? a : out;
 }
@@ -104,11 +105,11 @@ Value broadcast_to(const Value &a, List shape, const StreamRef &s) {
   rules::check_sizes(shape);
   if (shape.size() == rank_of(a) && all_are(shape, -1)) return a;
   const Value out = view_op(OpCode::broadcast_to, Attrs().put(shape), a, s);
-  return !a.node->trace && shape_of(out) == shape_of(a) ? a : out;
+  return !follows_shapes(a) && shape_of(out) == shape_of(a) ? a : out;
 }
 
 Value broadcast_like(const Value &a, const Value &other, const StreamRef &s) {
-  if (!a.node->trace && !other.node->trace)
+  if (!follows_shapes(a) && !follows_shapes(other))
     return broadcast_to(a, broadcast_shapes(shape_of(a), shape_of(other), "broadcast_like"), s);
   return make(OpCode::broadcast_like, {}, {a, other}, s);
 }
@@ -119,7 +120,7 @@ ValueList broadcast_arrays(Values xs, const StreamRef &s) {
   bool traced = false;
   for (const Value &x : xs) {
     shape = broadcast_shapes(shape, shape_of(x), "broadcast_arrays");
-    traced |= static_cast<bool>(x.node->trace);
+    traced |= follows_shapes(x);
   }
   for (const Value &x : xs) {
     if (!traced || xs.size() == 1) {
@@ -155,7 +156,7 @@ ValueList split_equal(const Value &a, int64_t sections, int64_t axis, const Stre
          to_string(shape_of(a)).c_str(), static_cast<long long>(sections));
   ValueList out;
   const Dims place{static_cast<int64_t>(at)};
-  if (a.node->trace) {  // follows the size of the axis
+  if (follows_shapes(a)) {  // follows the size of the axis
     const Value parts = unflatten(a, static_cast<int64_t>(at), Dims{sections, -1}, s);
     for (int64_t i = 0; i < sections; i++)
       out.push_back(squeeze(slice_axis(parts, at, i, i + 1, 1, s), List(place), s));
