@@ -54,7 +54,7 @@ class Worker:
             function = f.compile(function, *args)
         result = f.wait(function(*args))
         first = time.perf_counter() - start
-        error = error_of(f.host(result), np.load(Path(folder) / "reference.npy"))
+        error = error_of(f.host_of_all(result), np.load(Path(folder) / "reference.npy"))
         del result
         self.run = self._runner(workload, function, args)
         if first < 1 or workload.how != "first":

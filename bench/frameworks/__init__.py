@@ -56,6 +56,10 @@ class Framework:
         """The value of an array of the framework."""
         return np.asarray(x)
 
+    def host_of_all(self, x: Any) -> Host:
+        """The value of a result: of an array, or of all arrays of a tuple, end to end."""
+        return np.concatenate([np.ravel(self.host(part)) for part in x]) if isinstance(x, tuple) else self.host(x)
+
     def compile(self, f: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
         """What users of the framework do to make a function of arrays fast, given arguments like those to come."""
         return f
@@ -111,6 +115,10 @@ class Framework:
 
     def permute(self, x: Any, axes: tuple[int, ...]) -> Any:
         return self.xp.transpose(x, axes)
+
+    def value_and_grad(self, f: Callable[..., Any], n: int) -> Callable[..., Any]:
+        """A function that gives the scalar f(...) and its gradients by the first n arguments."""
+        raise Unsupported("does not differentiate")
 
     # ---- moving elements
 

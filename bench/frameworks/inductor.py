@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from frameworks import torch
+from frameworks import Unsupported, torch
 
 
 class Bench(torch.Bench):
@@ -21,3 +21,6 @@ class Bench(torch.Bench):
     def compile(self, f: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
         compiled: Callable[..., Any] = self.torch.compile(f, dynamic=False)
         return compiled
+
+    def value_and_grad(self, f: Callable[..., Any], n: int) -> Callable[..., Any]:
+        raise Unsupported("compiles no function that differentiates inside")

@@ -25,7 +25,11 @@ class Bench(Framework):
         return compiled
 
     def wait(self, x: Any) -> Any:
-        return x.block_until_ready()
+        return self.jax.block_until_ready(x)
+
+    def value_and_grad(self, f: Callable[..., Any], n: int) -> Callable[..., Any]:
+        differentiated: Callable[..., Any] = self.jax.value_and_grad(f, tuple(range(n)))
+        return differentiated
 
     def logsumexp(self, x: Any) -> Any:
         return self.jax.nn.logsumexp(x, axis=-1)

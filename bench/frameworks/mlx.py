@@ -35,6 +35,10 @@ class Bench(Framework):
         self.mx.eval(x)
         return x
 
+    def value_and_grad(self, f: Callable[..., Any], n: int) -> Callable[..., Any]:
+        differentiated: Callable[..., Any] = self.mx.value_and_grad(f, tuple(range(n)))
+        return differentiated
+
     def logsumexp(self, x: Any) -> Any:
         return self.mx.logsumexp(x, axis=-1)
 

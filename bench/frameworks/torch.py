@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,15 @@ class Bench(Framework):
 
     def var(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
         return self.torch.var(x, dim=_dims(x, axis), keepdim=keepdims, correction=0)
+
+    def value_and_grad(self, f: Callable[..., Any], n: int) -> Callable[..., Any]:
+        def differentiated(*args: Any) -> Any:
+            with self.torch.enable_grad():
+                leaves = [x.detach().requires_grad_() for x in args[:n]]
+                value = f(*leaves, *args[n:])
+                return value.detach(), self.torch.autograd.grad(value, leaves)
+
+        return differentiated
 
     def logsumexp(self, x: Any) -> Any:
         return self.torch.logsumexp(x, dim=-1)

@@ -30,6 +30,7 @@ class Workload:
     is_busy: bool = False  # beside a Python thread that never lets go of the GIL by itself
     is_bfloat16: bool = False
     is_long: bool = False  # left out by --quick
+    reference: Function | None = None  # of float64 inputs; by default `function` itself, with NumPy
     tolerance: float = 1e-5  # largest |x - reference| / (|reference| + mean |reference|)
     n_bytes: float = 0  # memory traffic that cannot be avoided, where it is what limits
     flops: float = 0  # float32 operations that cannot be avoided, where they are what limits
@@ -41,7 +42,7 @@ def normal(*shapes: tuple[int, ...], mean: float = 0.0) -> Callable[[np.random.G
 
 
 def all_workloads() -> list[Workload]:
-    from workloads import calls, elementwise, matmul, model, movement, quantize, rows
+    from workloads import calls, elementwise, matmul, model, movement, quantize, rows, training
 
-    modules = (calls, elementwise, rows, matmul, quantize, model, movement)
+    modules = (calls, elementwise, rows, matmul, quantize, model, training, movement)
     return [workload for module in modules for workload in module.WORKLOADS]
