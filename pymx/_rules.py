@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from . import convert
 from ._ffi import NO_AXIS, BufferBase, fast
+from .vmap import shared as shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,18 +7,7 @@ their kind. `stream` says where the work will run: a stream, a device, or None f
 from __future__ import annotations
 
 from ._ffi import fast
-from ._rules import (
-    Axes,
-    axes,
-    binary,
-    named,
-    one_axis,
-    only_array,
-    reduction,
-    to_array,
-    to_pair,
-    unary,
-)
+from ._rules import Axes, axes, binary, named, one_axis, only_array, reduction, shared, to_array, to_pair, unary
 from .convert import scalar
 from .device import StreamOrDevice
 from .dtype import Dtype, bfloat16, complexfloating, issubdtype
@@ -496,4 +485,5 @@ def searchsorted(sorted_sequence: array, values: Any, /, side: str = "left", *, 
     """uint32: where `values` go into a sorted 1-d array so that it stays sorted; "right": after equal elements."""
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
-    return fast.searchsorted(*to_pair(sorted_sequence, values), side == "right", stream)
+    line = shared(sorted_sequence, "the sorted array of searchsorted")
+    return fast.searchsorted(*to_pair(line, values), side == "right", stream)

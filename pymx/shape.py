@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from . import convert
 from ._ffi import NO_AXIS, fast
-from ._rules import Axes, Scalar, arrays, axes, named, one_axis, only_array, sizes, to_array, to_pair
+from ._rules import Axes, Scalar, arrays, axes, named, one_axis, only_array, shared, sizes, to_array, to_pair
 from .device import StreamOrDevice
 from .dtype import DTYPES, Dtype, _default, float32, int64
 
@@ -390,7 +390,7 @@ def pad(
     if mode not in _PAD_MODES:
         raise ValueError(f"pad: mode must be one of {', '.join(_PAD_MODES)}, not {mode!r}")
     low, high = _pad_widths(pad_width, a.ndim)
-    value = fast.astype(to_pair(a, constant_values)[1], a._dtype_code, stream)
+    value = fast.astype(shared(to_pair(a, constant_values)[1], "the value of pad"), a._dtype_code, stream)
     return fast.pad(a, range(a.ndim), low, high, _PAD_MODES[mode], value, stream)
 
 

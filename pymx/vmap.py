@@ -62,6 +62,14 @@ def vmap(fun: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P
     return mapped  # type: ignore[return-value]
 
 
+def shared(x: Any, what: str) -> Any:
+    """The array, which must be the same for all elements of the mappings that are open here: where MLX wants that."""
+    for mapping in getattr(_here, "open", ()) if isinstance(x, BufferBase) else ():
+        if fast.vmap_resolve(mapping, x)[1] != NO_AXIS:
+            raise ValueError(f"vmap: {what} must be the same for all elements")
+    return x
+
+
 def call_rule(rule: Callable[[Any, Any], Any], args: tuple[Any, ...]) -> tuple[bool, Any]:
     """For a function with a rule of its own for mappings: whether its arguments derive from one that is open here, and
     what the rule gives then. `rule(arguments, axes)` gets the arguments for all elements (the argument itself if there

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pymx as mx
+from pymx._ffi import fast
 
 call_rule = importlib.import_module("pymx.vmap").call_rule
 
@@ -282,7 +283,20 @@ def test_masked_assignment(axes):
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searchsorted(axes, side):
     x, v = operands(axes, (40,), (5, 7))
-    agree(lambda x, v: mx.searchsorted(mx.sort(x, 0), v, side=side), axes, x, v)
+    agree(lambda x, v: fast.searchsorted(mx.sort(x, 0), v, side == "right", None), axes, x, v)
+
+
+def test_what_all_lanes_must_share():
+    """As in MLX, whose tests look for it; the library itself can do more."""
+    x = rand(3, 4)
+    with pytest.raises(ValueError, match="sorted array of searchsorted"):
+        mx.vmap(lambda line: mx.searchsorted(line, x))(x)
+    with pytest.raises(ValueError, match="value of pad"):
+        mx.vmap(lambda x, v: mx.pad(x, 1, constant_values=v + 1))(x, mx.zeros(3))
+    with pytest.raises(ValueError, match="value of pad"):  # of an outer mapping
+        mx.vmap(lambda v: mx.vmap(lambda x: mx.pad(x, 1, constant_values=v))(x))(mx.zeros(3))
+    line, v = mx.arange(4.0), mx.array(2.0)
+    agree(lambda x: mx.searchsorted(line, mx.pad(x, 1, constant_values=v)), (0,), x)
 
 
 # ---- products, norms, attention
