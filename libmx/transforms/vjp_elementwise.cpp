@@ -77,9 +77,7 @@ MX_VJP(cosh) { t.chain(sinh(t.x())); }
 MX_VJP(tanh) { t.chain(1 - square(t.y())); }
 MX_VJP(arcsinh) { t.chain(rsqrt(square(t.x()) + 1)); }
 // Real: as NumPy's users write it. Two roots keep more digits beside 1, and the right branch of complex numbers.
-MX_VJP(arccosh) {
-  t.chain(is_complex(t.x().dtype()) ? rsqrt(t.x() - 1) * rsqrt(t.x() + 1) : rsqrt(square(t.x()) - 1));
-}
+MX_VJP(arccosh) { t.chain(is_complex(t.x().dtype()) ? rsqrt(t.x() - 1) * rsqrt(t.x() + 1) : rsqrt(square(t.x()) - 1)); }
 MX_VJP(arctanh) { t.chain(reciprocal(1 - square(t.x()))); }
 MX_VJP(erf) { t.chain(exp(-square(t.x())) * M_2_SQRTPI); }
 MX_VJP(erfinv) { t.chain(exp(square(t.y())) / M_2_SQRTPI); }
