@@ -67,10 +67,10 @@ def test_runs_of_several_campaigns_add_up(teardown, tmp_path):
     table.write(record, entry | {"state": "Q", "runs": 0, "kinds": {}, "reason": "has no queue"})
     for module, kinds in {"torch": {"crash": 2}, "jax": {"hang": 1}}.items():
         table.write(record, entry | {"module": module, "runs": 2, "kinds": kinds})
-        table.write(record, entry | {"module": module, "state": "Q", "runs": 2, "kinds": {}})
+    table.write(record, entry | {"module": "jax", "state": "Q", "runs": 2, "kinds": {}})
     lines = table.markdown(table.read(record)).splitlines()
     assert "pymx 1 on Python 3 (15 runs of 1 cells, 3 failures in 1 cells)" in lines
     assert "| row | exit path | I | Q |" in lines
     assert "| 8 | sys exit | **3CH**/15 | \u2013 |" in lines
     assert "- Q: has no queue" in lines
-    assert "| 8 | sys exit | C h | \u00b7 \u00b7 |" in lines
+    assert "| 8 | sys exit | C h | ? \u00b7 |" in lines

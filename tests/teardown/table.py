@@ -68,6 +68,7 @@ def markdown(entries: list[dict]) -> str:
     if peers:
         order = ", ".join(_summary(modules[name], cells) for name, cells in peers)
         lines += [f"Peers, in this order: {order}.", "", *_table(dict(peers), Tally.sign), ""]
+        lines.append("A dot: no failure; ?: not measured; small letters: only some of the runs.")
     lines.append("; ".join(f"{letter}: {kind}" for kind, letter in KINDS.items()) + ".")
     if any(entry["path"] in EXITS for entry in entries):
         lines += ["", *(f"- row {row}, {name}: {where}" for row, (name, where) in ELSEWHERE.items())]
@@ -101,9 +102,16 @@ def _table(modules: dict[str, Cells], show: Callable[[Tally], str]) -> list[str]
     lines = [f"| row | exit path | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
     for number, path in rows:
         row = [cells.get((number, path), {}) for cells in modules.values()]
-        words = (" ".join(show(found[state]) for found in row if state in found) for state in columns)
+        words = (_words(row, state, show) for state in columns)
         lines.append(f"| {number} | {path.replace('_', ' ')} | {' | '.join(words)} |")
     return [*lines, "", *(line for module, cells in modules.items() for line in _reasons(module, cells))]
+
+
+def _words(row: list[dict[str, Tally]], state: str, show: Callable[[Tally], str]) -> str:
+    """A word for each module, a question mark where only others were measured."""
+    if not any(state in found for found in row):
+        return ""
+    return " ".join(show(found[state]) if state in found else "?" for found in row)
 
 
 def _reasons(module: str, cells: Cells) -> list[str]:
