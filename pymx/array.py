@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 
 from . import convert, indexing, ops, printing, shape
 from ._ffi import BufferBase, fast
+from .awaiting import wait_for
 from .device import Device, StreamOrDevice, cpu
 from .dtype import DTYPES, Dtype, bfloat16, integer, issubdtype
 from .errors import DtypeError
@@ -146,8 +147,6 @@ class array(BufferBase):
 
     def __await__(self) -> Generator[Any, None, array]:
         """Lets an event loop of asyncio go on while the array is computed."""
-        from .awaiting import wait_for
-
         yield from wait_for(self)
         return self
 

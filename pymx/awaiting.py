@@ -1,12 +1,11 @@
 """`await array` under asyncio. Each event loop has one notifier of the library, whose descriptor it watches; what waits
-for an array is a future of that loop. An event loop that cannot watch descriptors looks again and again instead."""
+for an array is a future of that loop. An event loop that cannot watch descriptors looks again and again instead.
+asyncio is imported by who awaits: this module comes with the package, to which its arrays belong."""
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import time
-import weakref
 from collections.abc import Generator
 
 from ._ffi import TIMEOUT, BufferBase, check, fast, ffi, lib
@@ -14,6 +13,8 @@ from .lifecycle import after_fork
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
+    import weakref
     from typing import Any
 
 __all__ = ["wait_for"]
@@ -27,7 +28,7 @@ class _Waiters:
     """What the coroutines of one event loop wait for. The loop owns it, through the callback of the descriptor; it does
     not own the loop."""
 
-    __slots__ = ("__weakref__", "_add", "_handle", "_next", "_timer", "_waiting")
+    __slots__ = ("__weakref__", "_handle", "_next", "_timer", "_waiting")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._handle = 0
@@ -79,30 +80,42 @@ class _Waiters:
         self._look_later(loop, 0 if computed or not fast.num_threads() else _LOOK_S)
 
 
-# Weak on both sides: a loop that goes without having been closed takes its waiters along.
-_by_loop: weakref.WeakKeyDictionary[Any, weakref.ref[_Waiters]] = weakref.WeakKeyDictionary()
-_cannot_watch: weakref.WeakSet[Any] = weakref.WeakSet()
+# Weak on both sides: a loop that goes without having been closed takes its waiters along. A loop that cannot watch
+# descriptors has None.
+_by_loop: weakref.WeakKeyDictionary[Any, weakref.ref[_Waiters] | None] | None = None
 
 
 @after_fork
 def _forget() -> None:
-    _by_loop.clear()  # the descriptors are the parent's
+    global _by_loop
+    _by_loop = None  # the descriptors are the parent's
 
 
 def _waiters_of(loop: asyncio.AbstractEventLoop) -> _Waiters | None:
-    known = _by_loop.get(loop)
-    waiters = None if known is None else known()
-    if waiters is None and loop not in _cannot_watch:
-        try:
-            waiters = _Waiters(loop)
-        except (NotImplementedError, AttributeError):
-            _cannot_watch.add(loop)
-        else:
-            _by_loop[loop] = weakref.ref(waiters)
+    global _by_loop
+    import weakref
+
+    table = _by_loop
+    if table is None:
+        table = _by_loop = weakref.WeakKeyDictionary()
+    if loop in table:
+        known = table[loop]
+        if known is None:
+            return None
+        if waiters := known():
+            return waiters
+    try:
+        waiters = _Waiters(loop)
+    except (NotImplementedError, AttributeError):
+        table[loop] = None
+        return None
+    table[loop] = weakref.ref(waiters)
     return waiters
 
 
 def _look_again_and_again(x: BufferBase) -> Generator[Any, None, None]:
+    import asyncio
+
     pause = 0.0
     while lib.mx_wait(x._h, 0) == TIMEOUT:
         yield from asyncio.sleep(pause).__await__()
@@ -113,6 +126,8 @@ def wait_for(x: BufferBase) -> Generator[Any, None, None]:
     """Waits until an array has its value, while the event loop goes on; starts the work if need be. Raises what the
     work fails with."""
     if not fast.eval_inline([x]):
+        import asyncio
+
         loop = asyncio.get_running_loop()
         waiters = _waiters_of(loop)
         yield from _look_again_and_again(x) if waiters is None else waiters.wait_for(x, loop)

@@ -276,6 +276,11 @@ async def parent():
     return value, os.waitpid(pid, 0)[1] == 0
 print(*asyncio.run(parent()))
 """,
+    "the package is imported a second time": """
+x = chain(200, 100)
+for name in [name for name in sys.modules if name.split(".")[0] == "pymx"]: del sys.modules[name]
+print((asyncio.run(wait(x)) @ x)[0, 0].item() / 200, not any(name.split(".")[0] == "pymx" for name in sys.modules))
+""",
     "exit": """
 loop = asyncio.new_event_loop()
 task = loop.create_task(wait(chain(500, 3000)))
