@@ -7,8 +7,8 @@
 namespace mx {
 
 // The type tag inside a handle. Append only.
-enum class Tag : uint8_t { none, array, pin, stream, event, function, call, client, archive, vmap };
-constexpr int n_tags = 10;
+enum class Tag : uint8_t { none, array, pin, stream, event, function, call, client, archive, vmap, notifier };
+constexpr int n_tags = 11;
 
 class Object {
  public:

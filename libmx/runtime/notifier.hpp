@@ -8,7 +8,7 @@ namespace mx {
 
 class Notifier : public Object {
  public:
-  static constexpr Tag tag = static_cast<Tag>(n_tags);  // the first that is not in the list
+  static constexpr Tag tag = Tag::notifier;
   // Throws IO, bad_alloc.
   Notifier();
   // These throw STALE in a forked child.

@@ -75,6 +75,7 @@ static void test_one(void) {
   mx_array x, there = array(MX_FLOAT32, D(2), V(1, 2));
   CHECK(fd >= 0);
   CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+  CHECK(mx_handle_count(MX_HANDLE_NOTIFIER) == 1);
   CHECK(!readable(fd, 0));
   CHECK(taken(tokens, 4, q) == 0);
   CHECK(mx_eval(&there, 1) == MX_OK);
