@@ -49,6 +49,27 @@ MappedList map_addmm(const LaneOp &call) {
   return {{same_op(call, {aligned(c, after, s), aligned(a, after, s), aligned(b, after, s)}), 0}};
 }
 
+// A packed matrix of each lane is one of a batch, all of whose operands have that batch; one for all stays as it is.
+MappedList map_quantized_matmul(const LaneOp &call) {
+  AttrReader reader(call.attrs);
+  reader.integer(), reader.integer(), reader.integer();
+  if (reader.boolean()) return map_unrolled(call);  // by a global scale, of which there is one
+  const std::span<const Mapped> packed = call.in.subspan(1);
+  const bool differs = std::any_of(packed.begin(), packed.end(), [](const Mapped &x) { return x.differs(); });
+  const size_t after = std::max(lane_rank(call.in[0]), lane_rank(packed[0]));
+  ValueVector in{aligned(call.in[0], after, call.s)};
+  for (const Mapped &x : packed)
+    in.push_back(differs ? aligned({lanes_at(x, 0, call.lanes, call.s), 0}, after, call.s) : x.value);
+  return {{same_op(call, std::move(in)), 0}};
+}
+
+// quantize and dequantize work on the last axes.
+MappedList map_packed(const LaneOp &call) {
+  AttrReader reader(call.attrs);
+  reader.integer(), reader.integer(), reader.integer();
+  return reader.boolean() ? map_unrolled(call) : map_leading(call);
+}
+
 // One matrix for all lanes is factored once: the lanes are more right-hand sides.
 MappedList map_solve(const LaneOp &call) {
   const Mapped &a = call.in[0], &b = call.in[1];

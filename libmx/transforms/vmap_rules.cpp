@@ -47,6 +47,7 @@ Rule rule_of(OpCode op) noexcept {
     RULE(rope)
     RULE(attention)
     RULE(solve)
+    RULE(quantized_matmul)
     RULE(compiled_call)
 #undef RULE
     case OpCode::sort:
@@ -67,6 +68,9 @@ Rule rule_of(OpCode op) noexcept {
     case OpCode::eigh:
     case OpCode::eig:
       return map_leading;
+    case OpCode::quantize:
+    case OpCode::dequantize:
+      return map_packed;
     case OpCode::layer_norm:
     case OpCode::rms_norm:
       return map_norm;

@@ -34,7 +34,7 @@ SmallVector<Spec, 1> lane_outputs(const LaneOp &call);
   X(broadcast_like) X(slice) X(diagonal) X(as_strided) X(contiguous) X(depends) X(view_dtype) X(gather) \
   X(gather_axis) X(scatter) X(scatter_axis) X(slice_update) X(masked_scatter) X(dynamic_slice) \
   X(dynamic_slice_update) X(searchsorted) X(matmul) X(addmm) X(random_bits) X(norm) X(rope) X(attention) X(leading) \
-  X(solve) X(compiled_call) X(unrolled)
+  X(solve) X(quantized_matmul) X(packed) X(compiled_call) X(unrolled)
 // clang-format on
 #define X(name) MappedList map_##name(const LaneOp &call);
 MX_VMAP_RULES(X)

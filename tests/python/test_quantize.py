@@ -498,6 +498,34 @@ def test_compiled_for_any_shape():
         assert [bytes_of(y) for y in mx.compile(f)(x)] == [bytes_of(y) for y in f(x)]
 
 
+def test_mapped():
+    for form in (("affine", 32, 4), ("mxfp8", 32, 8), ("nvfp4", 16, 4)):
+        x, w = array(normal(3, 5, 64)), array(normal(3, 40, 64, seed=1))
+        parts = mx.quantize(w, **kwargs(form))
+        quantized = mx.vmap(lambda w: mx.quantize(w, **kwargs(form)))(w)  # noqa: B023
+        assert [bytes_of(p) for p in quantized] == [bytes_of(p) for p in parts]
+        unpacked = mx.vmap(lambda *p: mx.dequantize(*p, **kwargs(form)))(*parts)  # noqa: B023
+        assert bytes_of(unpacked) == bytes_of(mx.dequantize(*parts, **kwargs(form)))
+        product = lambda x, *p: mx.quantized_matmul(x, *split(p), **kwargs(form))  # noqa: B023, E731
+        picked = lambda x, *p: mx.gather_qmm(x, *split(p), rhs_indices=mx.array(0), **kwargs(form))  # noqa: B023, E731
+        one, n = [p[0] for p in parts], len(parts)
+        for axes, args, expected in (
+            ((0, *[0] * n), (x, *parts), mx.stack([product(x[i], *[p[i] for p in parts]) for i in range(3)])),
+            ((1, *[None] * n), (x, *one), mx.stack([product(x[:, i], *one) for i in range(5)])),
+            ((None, *[0] * n), (x, *parts), mx.stack([product(x, *[p[i] for p in parts]) for i in range(3)])),
+        ):
+            got = mx.vmap(product, in_axes=axes)(*args)
+            np.testing.assert_allclose(np.array(got), np.array(expected), atol=1e-5)
+        got = mx.vmap(picked, in_axes=(0, *[None] * n))(x, *parts)
+        np.testing.assert_allclose(np.array(got), np.array(product(x, *one)), atol=1e-5)
+    scale = mx.array([3.0, 5.0, 4.0])
+    got = mx.vmap(lambda w, g: mx.quantize(w, mode="nvfp4", global_scale=g))(w, scale)
+    for i in range(3):
+        assert [bytes_of(p[i]) for p in got] == [
+            bytes_of(p) for p in mx.quantize(w[i], mode="nvfp4", global_scale=scale[i])
+        ]
+
+
 def test_misuse_is_named():
     x, w = mx.zeros((2, 64)), mx.zeros((40, 64))
     codes, scales, biases = mx.quantize(w)
