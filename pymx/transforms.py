@@ -14,6 +14,7 @@ from . import tree
 from ._ffi import BufferBase, fast
 from .array import array
 from .shape import depends
+from .vmap import call_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -372,6 +373,9 @@ class custom_function:
         @f.jvp
         def f_jvp(primals, tangents): ...  # tangents, in the structure of outputs
 
+        @f.vmap
+        def f_vmap(primals, axes): ...  # outputs for all elements, and the axis of each
+
     `primals` is the argument itself if there is one, else the tuple of arguments; cotangents and outputs have the
     structure of what the function returned, tangents that of primals, with None where there is none. Keyword arguments
     go to the rule of vjp as they are. In a direction without a rule the function is differentiated as usual. With a
@@ -384,6 +388,7 @@ class custom_function:
         self._fun = f
         self._vjp: Callable[..., Any] | None = None
         self._jvp: Callable[..., Any] | None = None
+        self._vmap: Callable[..., Any] | None = None
 
     def vjp(self, f: Callable[..., Any]) -> custom_function:
         """Sets the rule for reverse differentiation."""
@@ -395,7 +400,16 @@ class custom_function:
         self._jvp = f
         return self
 
+    def vmap(self, f: Callable[..., Any]) -> custom_function:
+        """Sets the rule for mappings, of calls without keyword arguments."""
+        self._vmap = f
+        return self
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._vmap and not kwargs:
+            is_mapped, result = call_rule(self._vmap, args)
+            if is_mapped:
+                return result
         result = self._fun(*args, **kwargs)
         user_vjp, user_jvp = self._vjp, self._jvp
         if not _open.depth or not (user_vjp or user_jvp):

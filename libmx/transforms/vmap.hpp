@@ -23,7 +23,7 @@ class Vmap final : public Object {
   void end() noexcept;
 
  private:
-  Vmap() : trace_(make_ref<Trace>()) {}
+  Vmap() : trace_(make_ref<Trace>(TraceKind::placeholders, innermost_trace())) {}
   ~Vmap() override { end(); }
   void need_open_here() const;
   Value add(const Value &value, int64_t axis, const char *what, size_t i);
