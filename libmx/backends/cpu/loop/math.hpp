@@ -243,11 +243,12 @@ MX_INLINE V take_off_fused(V q, V x) {
   const V d = madd(q, x.all(-1.509957882e-07f), madd(q, x.all(-3.14159250259f), x));
   return madd(q, x.all(-1.07806051e-14f), d);
 }
-// sin(d) = d + d^3 P(d^2), |d| <= pi / 2
+// sin(d) = d + d^3 P(d^2), |d| <= pi / 2: within 1.9 ulps and never beyond 1. Of the coefficients near the best
+// polynomial's these had the smallest error in float32, with and without fma, of all d.
 template <class V>
 MX_INLINE V small_sin(V d) {
   const V z = d * d;
-  const V u = polynomial(z, 2.6056307e-06f, -0.00019809538f, 0.008333066f, -0.1666666f);
+  const V u = polynomial(z, 2.6052146e-06f, -0.000198096706f, 0.00833306462f, -0.166666582f);
   return madd(z, u * d, d);
 }
 // The lowest bit of `magic` says whether q is odd.
