@@ -20,7 +20,7 @@ namespace {
   X(slice) X(diagonal) X(as_strided) X(contiguous) X(depends) X(concatenate) X(roll)                                \
   X(gather) X(gather_axis) X(scatter) X(scatter_axis) X(slice_update) X(masked_scatter) X(dynamic_slice)            \
   X(dynamic_slice_update) X(matmul) X(addmm) X(scan) X(sort) X(partition) X(layer_norm) X(rms_norm) X(rope)            \
-  X(attention) X(cholesky) X(inverse) X(solve) X(eigh)
+  X(attention) X(dequantize) X(quantized_matmul) X(gather_qmm) X(cholesky) X(inverse) X(solve) X(eigh)
 
 // Piecewise constant, or of whole numbers, or random.
 #define WITHOUT_GRADIENT(X)                                                                                        \

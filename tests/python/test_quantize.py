@@ -526,6 +526,36 @@ def test_mapped():
         ]
 
 
+@pytest.mark.parametrize("transpose", [True, False])
+def test_derivatives(transpose):
+    """Those of the composed product, which unpacks the matrix."""
+    form = ("affine", 32, 4)
+    parts = mx.quantize(array(normal(3, 40, 64)), **kwargs(form))
+    k = 64 if transpose else 40
+    turn = lambda w: w.swapaxes(-1, -2) if transpose else w  # noqa: E731
+    unpack = lambda c, s, b: turn(mx.dequantize(c, s, b, **kwargs(form)))  # noqa: E731
+    rhs, lhs = mx.array([2, 0, 2, 1]), mx.array([1, 1, 0, 2])
+    product = lambda x, s, b: mx.quantized_matmul(x, parts[0], s, b, transpose, **kwargs(form))  # noqa: E731
+    picked = lambda x, s, b: mx.gather_qmm(x, parts[0], s, b, lhs, rhs, transpose, **kwargs(form))  # noqa: E731
+    right = lambda x, s, b: mx.gather_qmm(x[:, None], parts[0], s, b, None, rhs, transpose, **kwargs(form))  # noqa: E731
+    one = lambda x, s, b: mx.quantized_matmul(x, parts[0][0], s[0], b[0], transpose, **kwargs(form))  # noqa: E731
+    cases = (
+        (product, lambda x, s, b: x @ unpack(parts[0], s, b)),
+        (one, lambda x, s, b: x @ unpack(parts[0], s, b)[0]),
+        (picked, lambda x, s, b: x[lhs] @ unpack(parts[0], s, b)[rhs]),
+        (right, lambda x, s, b: x[:, None] @ unpack(parts[0], s, b)[rhs]),
+    )
+    x = array(normal(3, 5, k))
+    for f, composed in cases:
+        weights = array(normal(*f(x, *parts[1:]).shape, seed=9))
+        got, expected = (
+            mx.grad(lambda *a: (g(*a) * weights).sum(), argnums=(0, 1, 2))(x, *parts[1:])  # noqa: B023
+            for g in (f, composed)
+        )
+        for a, b in zip(got, expected, strict=True):
+            np.testing.assert_allclose(np.array(a), np.array(b), rtol=1e-4, atol=1e-3)
+
+
 def test_misuse_is_named():
     x, w = mx.zeros((2, 64)), mx.zeros((40, 64))
     codes, scales, biases = mx.quantize(w)
