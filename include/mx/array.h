@@ -17,8 +17,8 @@ MX_HANDLE(mx_pin);
 enum { MX_MAX_DIMS = 32 };
 
 /* Readable memory, valid while its pin is open. Strides are in bytes and may be 0 or negative. Where `read_only`, the
- * memory was given to the library as such (mx_array_borrow, a mapped file), so that writing there may crash, or elements
- * may lie in the same place (mx_broadcast_to). */
+ * memory was given to the library as such (mx_array_borrow, a mapped file), so that writing there may crash, or
+ * elements may lie in the same place (mx_broadcast_to). */
 typedef struct mx_view {
   const void *data;
   mx_dtype dtype;

@@ -98,7 +98,8 @@ typedef enum mx_handle_type {
   MX_HANDLE_CLIENT = 7,
   MX_HANDLE_ARCHIVE = 8,
   MX_HANDLE_VMAP = 9,
-  MX_HANDLE_NOTIFIER = 10
+  MX_HANDLE_NOTIFIER = 10,
+  MX_HANDLE_TRANSFORM = 11
 } mx_handle_type;
 
 /* Counts the live handles of one type, or of all types. */

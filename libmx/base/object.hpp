@@ -7,8 +7,21 @@
 namespace mx {
 
 // The type tag inside a handle. Append only.
-enum class Tag : uint8_t { none, array, pin, stream, event, function, call, client, archive, vmap, notifier };
-constexpr int n_tags = 11;
+enum class Tag : uint8_t {
+  none,
+  array,
+  pin,
+  stream,
+  event,
+  function,
+  call,
+  client,
+  archive,
+  vmap,
+  notifier,
+  transform
+};
+constexpr int n_tags = 12;
 
 class Object {
  public:

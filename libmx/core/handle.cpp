@@ -112,8 +112,8 @@ uint64_t update(uint64_t handle, Tag tag, Change change) noexcept {
 }
 
 [[noreturn]] void not_live(uint64_t handle, Tag tag) {
-  static constexpr const char *names[n_tags] = {"?",    "array",  "pin",     "stream", "event",   "function",
-                                                "call", "client", "archive", "vmap",   "notifier"};
+  static constexpr const char *names[n_tags] = {"?",    "array",  "pin",     "stream", "event",    "function",
+                                                "call", "client", "archive", "vmap",   "notifier", "transform"};
   const auto kind = static_cast<uint8_t>(tag);
   const char *name = kind < n_tags && names[kind] ? names[kind] : "?";
   fail(MX_ERROR_HANDLE, "0x%llx is not a live handle of type mx_%s", static_cast<unsigned long long>(handle), name);

@@ -10,7 +10,7 @@ namespace mx {
 
 class Transform final : public Object {
  public:
-  static constexpr Tag tag = Tag{14};  // the handle types of mx/base.h are numbered from the other end
+  static constexpr Tag tag = Tag::transform;
   static Ref<Transform> begin(std::span<const Value> primals);
   std::span<const Value> tracers() const noexcept { return tracers_; }
 

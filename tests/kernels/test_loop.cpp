@@ -358,6 +358,28 @@ void test_tails(const loop::MicroOps &micro_ops) {
   }
 }
 
+// A product of a number and a value in memory that is used later than in the next instruction, which multiplies, adds or
+// subtracts what was computed last: the two do not make one step.
+void test_products_beside_others(const loop::MicroOps &micro_ops) {
+  for (Op next : {Op::add, Op::subtract, Op::multiply})
+    for (Op last : {Op::add, Op::subtract, Op::multiply}) {
+      Case c;
+      c.shape = {300};
+      for (int k = 0; k < 5; k++) c.add_operand(DType::float32, {4}, k < 2);
+      c.code.n_scalars = 1;
+      c.scalars = {put(DType::float32, 3.f)};
+      const DType f = DType::float32;
+      const uint16_t x = c.add({Op::load, f, 0, 0}), y = c.add({Op::load, f, 0, 1}), s = c.add({Op::scalar, f});
+      const uint16_t m = c.add({Op::add, f, 0, 0, x, y}), k = c.add({Op::multiply, f, 0, 0, m, y});
+      const uint16_t product = c.add({Op::multiply, f, 0, 0, m, s}), beside = c.add({next, f, 0, 0, k, y});
+      const uint16_t both = c.add({last, f, 0, 0, product, beside});
+      c.add({Op::store, f, 0, 2, m});
+      c.add({Op::store, f, 0, 3, k});
+      c.add({Op::store, f, 0, 4, both});
+      c.run_and_check(micro_ops, "products beside others");
+    }
+}
+
 // An output may lie exactly on an input, also when the input is read again after the store.
 void test_in_place(const loop::MicroOps &micro_ops) {
   for (int64_t n : {1, 7, 64, 1000, 5000}) {
@@ -461,6 +483,7 @@ int main() {
     test_select(*micro_ops);
     test_instructions(*micro_ops);
     test_tails(*micro_ops);
+    test_products_beside_others(*micro_ops);
     test_in_place(*micro_ops);
     test_programs(*micro_ops);
     test_large(*micro_ops);

@@ -298,7 +298,8 @@ class Compiler {
   bool lower_scaled(uint16_t v, uint16_t u) {
     const Ins &product = ins(v), &use = ins(u);
     if (product.op != Op::multiply || product.type != DType::float32 || use.type != DType::float32 ||
-        (use.op != Op::add && use.op != Op::subtract && use.op != Op::multiply) || remaining_[v] != 1)
+        (use.op != Op::add && use.op != Op::subtract && use.op != Op::multiply) || remaining_[v] != 1 ||
+        (use.a != v && use.b != v))
       return false;
     const uint16_t memory = is_scalar(product.b) ? product.a : product.b;
     const uint16_t scalar = is_scalar(product.b) ? product.b : product.a;
