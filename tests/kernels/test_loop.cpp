@@ -358,8 +358,8 @@ void test_tails(const loop::MicroOps &micro_ops) {
   }
 }
 
-// A product of a number and a value in memory that is used later than in the next instruction, which multiplies, adds or
-// subtracts what was computed last: the two do not make one step.
+// A product of a number and a value in memory that is used later than in the next instruction, which multiplies, adds
+// or subtracts what was computed last: the two do not make one step.
 void test_products_beside_others(const loop::MicroOps &micro_ops) {
   for (Op next : {Op::add, Op::subtract, Op::multiply})
     for (Op last : {Op::add, Op::subtract, Op::multiply}) {
