@@ -163,6 +163,7 @@ def hammer_everything():
 
 
 def test_everything_at_once():
+    gc.collect()
     before, n_threads = mx.handle_count(), mx.num_threads()
     try:
         hammer_everything()
@@ -170,7 +171,7 @@ def test_everything_at_once():
         mx.set_num_threads(n_threads)
     gc.collect()
     gc.collect()
-    assert mx.handle_count() == before
+    assert mx.handle_count() <= before  # what earlier tests left may have gone meanwhile
 
 
 GROWTH = """
