@@ -7,13 +7,11 @@ import os
 from enum import Enum
 
 from ._ffi import MX_OK, SLICE_MS, TIMEOUT, check, fast, lib
+from ._local import local
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from threading import local
     from typing import Any, TypeAlias
-else:
-    from _thread import _local as local  # the same, without importing the rest of threading
 
 __all__ = [
     "Device",

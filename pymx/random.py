@@ -140,7 +140,7 @@ def randint(
 def bernoulli(
     p: Any = 0.5, shape: Sequence[int] | None = None, key: array | None = None, stream: StreamOrDevice = None
 ) -> array:
-    """bool: true with probability p; in the shape of p unless one is given."""
+    """bool: true with probability p, which must be floating; in the shape of p unless one is given."""
     return fast.random_bernoulli(to_array(p), None if shape is None else sizes(shape), key, stream)
 
 
@@ -152,7 +152,7 @@ def truncated_normal(
     key: array | None = None,
     stream: StreamOrDevice = None,
 ) -> array:
-    """Standard normal within [lower, upper]; in the shape of the bounds unless one is given."""
+    """Standard normal within [lower, upper], or lower if that is empty; in the bounds' shape unless one is given."""
     shape = None if shape is None else sizes(shape)
     code = (dtype or float32)._code
     return fast.random_truncated_normal(to_array(lower), to_array(upper), shape, code, key, stream)

@@ -12,18 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from . import tree
 from ._ffi import BufferBase, fast
+from ._local import local
 from .array import array
 from .shape import depends
 from .vmap import call_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from threading import local
     from typing import Any
 
     Rule = Callable[[list[Any], list[Any], list[Any]], Sequence[Any]]
-else:
-    from _thread import _local as local  # the same, without importing the rest of threading
 
 __all__ = ["checkpoint", "custom_function", "grad", "jvp", "value_and_grad", "vjp"]
 

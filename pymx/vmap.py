@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from _thread import _local as local  # the same, without importing the rest of threading
 
 from . import tree
 from ._ffi import NO_AXIS, BufferBase, fast
+from ._local import local
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

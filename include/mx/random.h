@@ -59,12 +59,12 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_random_randint(mx_array *out, mx_array lo
                                                       size_t n_shape, mx_dtype dtype, mx_array MX_OPTIONAL key,
                                                       mx_stream MX_OPTIONAL stream);
 
-/* bool: true with probability p. NULL shape: that of p. */
+/* bool: true with probability p, which must be floating (DTYPE). NULL shape: that of p. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_random_bernoulli(mx_array *out, mx_array p, const int64_t *MX_OPTIONAL shape,
                                                         size_t n_shape, mx_array MX_OPTIONAL key,
                                                         mx_stream MX_OPTIONAL stream);
 
-/* Standard normal within [lower, upper]. NULL shape: what the bounds broadcast to. */
+/* Standard normal within [lower, upper]; `lower` where that is empty. NULL shape: what the bounds broadcast to. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_random_truncated_normal(mx_array *out, mx_array lower, mx_array upper,
                                                                const int64_t *MX_OPTIONAL shape, size_t n_shape,
                                                                mx_dtype dtype, mx_array MX_OPTIONAL key,

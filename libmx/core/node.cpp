@@ -159,16 +159,21 @@ void bury_waiting_nodes() noexcept {
   if (waiting.load(std::memory_order_relaxed) && !graves.burying) Node::bury(SIZE_MAX);
 }
 
+Trace *trace_of(std::span<const Value> values) noexcept {
+  Trace *deepest = nullptr;
+  for (const Value &value : values) {
+    Trace *trace = trace_of(value);
+    if (trace && (!deepest || trace->depth() > deepest->depth())) deepest = trace;
+  }
+  return deepest;
+}
+
 Value make(OpCode op, Attrs attrs, ValueVector inputs, Ref<Stream> stream, Ref<Object> payload) {
   require_not_closed();
   count_allocation();
   SmallVector<const Spec *, 4> specs;
-  Trace *trace = nullptr;
-  for (const Value &input : inputs) {
-    specs.push_back(&spec_of(input));
-    Trace *other = trace_of(input);
-    if (other && (!trace || other->depth() > trace->depth())) trace = other;
-  }
+  for (const Value &input : inputs) specs.push_back(&spec_of(input));
+  Trace *trace = trace_of(inputs);
   SmallVector<Spec, 1> outputs;
   info(op).infer(attrs, std::span<const Spec *const>(specs.data(), specs.size()), outputs);
   ValueVector taped;

@@ -119,7 +119,12 @@ Value make_done(Spec spec, Layout layout, Ref<Buffer> buffer);
 
 inline const Spec &spec_of(const Value &v) noexcept { return v.node->spec(v.index); }
 // The innermost open trace that `v` derives from; null if there is none.
-inline Trace *trace_of(const Value &v) noexcept { return nearest_open(v.node->trace.get()); }
+inline Trace *trace_of(const Value &v) noexcept {
+  Trace *trace = v.node->trace.get();
+  return trace ? nearest_open(trace) : nullptr;
+}
+// The deepest of theirs.
+Trace *trace_of(std::span<const Value> values) noexcept;
 // True while `v` derives from a placeholder or tracer of a trace that is open on this thread.
 inline bool is_tracer(const Value &v) noexcept {
   const Trace *trace = trace_of(v);

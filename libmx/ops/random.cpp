@@ -136,15 +136,15 @@ Value uniform(const Value &low, const Value &high, List shape, DType d, const Va
 
 Value normal(List shape, DType d, const Value *loc, const Value *scale, const Value *key, const StreamRef &s) {
   if (!is_inexact(d)) bad_dtype("normal", d, "floating and complex dtypes");
-  const DType work = is_complex(d) ? d : working(d);
-  Value x = is_complex(d) ? complex_normal(shape, d, key, s) : standard_normal(shape, work, key, s);
+  const Value drawn = is_complex(d) ? complex_normal(shape, d, key, s) : standard_normal(shape, working(d), key, s);
+  Value x = astype(drawn, d, s);
   for (const Value *parameter : {scale, loc}) {
     if (!parameter) continue;
     need_fit(*parameter, shape, "normal");
-    const Value y = astype(*parameter, work, s);
+    const Value y = astype(*parameter, d, s);
     x = parameter == scale ? multiply(x, y, s) : add(x, y, s);
   }
-  return astype(x, d, s);
+  return x;
 }
 
 Value multivariate_normal(const Value &mean, const Value &cov, List shape, DType d, const Value *key,
@@ -193,8 +193,8 @@ Value randint(const Value &low, const Value &high, List shape, DType d, const Va
 
 Value bernoulli(const Value &p, const std::optional<List> &shape, const Value *key, const StreamRef &s) {
   const Dims target = shape ? Dims(shape->begin(), shape->end()) : shape_of(p);
+  need_floating(dtype_of(p), "bernoulli");  // an integer is a mistake: only 0 and 1 would be probabilities
   need_fit(p, target, "bernoulli");
-  if (is_complex(dtype_of(p))) bad_dtype("bernoulli", dtype_of(p), "real numbers");
   return less(unit(target, DType::float32, key, s), astype(p, DType::float32, s), s);
 }
 
@@ -212,7 +212,7 @@ Value truncated_normal(const Value &lower, const Value &upper, const std::option
   const Value root = scalar(M_SQRT2, work), low = astype(lower, work, s), high = astype(upper, work, s);
   const Value from = erf(divide(low, root, s), s), to = erf(divide(high, root, s), s);
   const Value x = multiply(root, erfinv(between(from, to, target, key, s), s), s);
-  return astype(clip(x, &low, &high, s), d, s);
+  return astype(maximum(minimum(x, high, s), low, s), d, s);  // rounding may have left the range; of an empty one: low
 }
 
 Value gumbel(List shape, DType d, const Value *key, const StreamRef &s) {
@@ -228,9 +228,9 @@ Value laplace(List shape, DType d, double loc, double scale, const Value *key, c
   need_floating(d, "laplace");
   const DType work = working(d);
   const Value u = between(scalar(-below_one(work), work), scalar(1, work), shape, key, s);
-  Value x = multiply(sign(u, s), log1p(negative(absolute(u, s), s), s), s);
-  x = multiply(x, scalar(-scale, work), s);
-  return astype(loc == 0 ? x : add(x, scalar(loc, work), s), d, s);
+  const Value x = astype(multiply(sign(u, s), log1p(negative(absolute(u, s), s), s), s), d, s);
+  const Value scaled = multiply(x, scalar(scale, d), s);
+  return loc == 0 ? scaled : add(scaled, scalar(loc, d), s);
 }
 
 Value categorical(const Value &logits, int64_t axis, const std::optional<List> &shape, const Value *key,

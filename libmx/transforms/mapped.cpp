@@ -6,6 +6,7 @@
 #include "ops/create.hpp"
 #include "ops/index.hpp"
 #include "ops/reduce.hpp"
+#include "ops/traced.hpp"
 #include "ops/unary.hpp"
 
 namespace mx::vmap {
@@ -22,7 +23,7 @@ Value Lanes::numbers(DType dtype, const StreamRef &s) const {
 
 Value Lanes::repeated(const Value &x, const StreamRef &s) const {
   const Value one = ops::expand_dims(x, Dims{0}, s);
-  if (!like_.value.node->trace) return ops::broadcast_to(one, inserted(ops::shape_of(x), 0, count()), s);
+  if (!ops::follows_shapes(like_.value)) return ops::broadcast_to(one, inserted(ops::shape_of(x), 0, count()), s);
   Dims rest = ops::iota(ops::rank_of(one));
   rest.erase(0);
   return ops::broadcast_like(one, ops::expand_dims(numbers(DType::int32, s), rest, s), s);

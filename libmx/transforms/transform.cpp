@@ -21,7 +21,7 @@ bool takes_cotangent(const Value &output) noexcept { return output.node->op != O
 
 }  // namespace
 
-Transform::Transform() : trace_(make_ref<TransformTrace>(innermost_trace())), thread_(thread_number()) {}
+Transform::Transform() : trace_(make_ref<TransformTrace>(innermost_trace())) {}
 
 Ref<Transform> Transform::begin(Values primals) {
   require_running();
@@ -33,7 +33,7 @@ Ref<Transform> Transform::begin(Values primals) {
 }
 
 void Transform::need_open(const char *what) const {
-  if (thread_ != thread_number()) fail(MX_ERROR_WRONG_THREAD, "%s: the transform was begun on another thread", what);
+  if (!trace_->on_this_thread()) fail(MX_ERROR_WRONG_THREAD, "%s: the transform was begun on another thread", what);
   if (state_ != MX_TRANSFORM_OPEN || !trace_->open()) fail(MX_ERROR_TRACE, "%s: the transform has ended", what);
   require_running();
 }
@@ -118,7 +118,7 @@ ValueVector Transform::asked() const {
 
 mx_transform_state Transform::supply(Values values) {
   stopped();
-  if (thread_ != thread_number())
+  if (!trace_->on_this_thread())
     fail(MX_ERROR_WRONG_THREAD, "transform_supply: the transform was begun on another thread");
   require_running();
   reverse_ ? reverse_->supply(values) : forward_->supply(values);
@@ -132,13 +132,9 @@ const ValueVector &Transform::results() const {
 }
 
 ValueVector make_custom(Values arguments, Values outputs, Record::Custom custom) {
-  Trace *trace = nullptr;
   ValueVector inputs(arguments.begin(), arguments.end());
   for (const Value &output : outputs) inputs.push_back(output);
-  for (const Value &input : inputs) {
-    Trace *other = trace_of(input);
-    if (other && (!trace || other->depth() > trace->depth())) trace = other;
-  }
+  Trace *trace = trace_of(inputs);
   if (!custom.any() || !trace || trace->kind != TraceKind::transform || !trace->on_this_thread())
     return {outputs.begin(), outputs.end()};
   // The aliases are made outside the tape, on which they appear as one step.

@@ -32,7 +32,6 @@ class Transform final : public Object {
   void need_open(const char *what) const;
   mx_transform_state go_on();
   const Ref<TransformTrace> trace_;
-  const uint64_t thread_;
   ValueVector tracers_, outputs_, results_, tangents_;
   SmallVector<size_t, 4> wanted_;
   std::optional<transforms::Reverse> reverse_;

@@ -4,6 +4,7 @@
 #include "ops/binary.hpp"
 #include "ops/create.hpp"
 #include "ops/matmul.hpp"
+#include "ops/traced.hpp"
 #include "transforms/vmap_rules.hpp"
 
 namespace mx::vmap {
@@ -11,7 +12,7 @@ namespace {
 
 // A matrix that all lanes share, times a vector of each: one product of two matrices, not many with a vector.
 bool is_shared_matrix_times_vector(const Mapped &a, const Mapped &b) {
-  if (a.differs() || b.value.node->trace || lane_rank(a) != 2 || lane_rank(b) != 2) return false;
+  if (a.differs() || ops::follows_shapes(b.value) || lane_rank(a) != 2 || lane_rank(b) != 2) return false;
   return lane_spec(b).shape[1] == 1;
 }
 

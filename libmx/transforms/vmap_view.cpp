@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/traced.hpp"
 #include "transforms/vmap_rules.hpp"
 
 namespace mx::vmap {
@@ -20,7 +21,7 @@ int64_t length(List list) noexcept { return static_cast<int64_t>(list.size()); }
 MappedList map_reshape(const LaneOp &call) {
   const Value x = lanes_first(call.in[0], call.s);
   const List shape = AttrReader(call.attrs).list();
-  if (!x.node->trace)
+  if (!ops::follows_shapes(x))
     return {{ops::reshape(x, inserted(lane_outputs(call)[0].shape, 0, call.lanes.count()), call.s), 0}};
   const Value flat = ops::rank_of(x) == 1 ? ops::expand_dims(x, Dims{1}, call.s) : ops::flatten(x, 1, -1, call.s);
   return {{shape.empty() ? ops::squeeze(flat, List(Dims{1}), call.s) : ops::unflatten(flat, 1, shape, call.s), 0}};
@@ -76,8 +77,8 @@ MappedList map_broadcast_to(const LaneOp &call) {
 
 MappedList map_broadcast_like(const LaneOp &call) {
   const Mapped &x = call.in[0];
-  const bool traced = std::any_of(call.in.begin(), call.in.end(), [](const Mapped &y) { return y.value.node->trace; });
-  if (!x.differs() && !traced) return {{ops::broadcast_to(x.value, lane_outputs(call)[0].shape, call.s), -1}};
+  const bool follows = std::ranges::any_of(call.in, [](const Mapped &y) { return ops::follows_shapes(y.value); });
+  if (!x.differs() && !follows) return {{ops::broadcast_to(x.value, lane_outputs(call)[0].shape, call.s), -1}};
   return map_elementwise(call);
 }
 

@@ -306,19 +306,7 @@ static void test_evaluation(void) {
 }
 
 /* Some tens of milliseconds of work. */
-static mx_array slow(void) {
-  mx_array x, y, n;
-  CHECK(mx_ones(&x, L(600, 600), MX_FLOAT64, NULL) == MX_OK);
-  CHECK(mx_array_scalar(&n, real(1.0 / 600), MX_FLOAT64) == MX_OK);
-  for (int i = 0; i < 10; i++) {
-    CHECK(mx_matmul(&y, x, x, NULL) == MX_OK);
-    drop(x);
-    CHECK(mx_multiply(&x, y, n, NULL) == MX_OK);
-    drop(y);
-  }
-  drop(n);
-  return x;
-}
+static mx_array slow(void) { return power_of_ones(600, 10); }
 
 /* Of a matrix of 600 columns of float64: the element in the first row. */
 static double item_at(mx_array x, int column) {

@@ -118,6 +118,7 @@ static void test_normal(void) {
   mx_array one = number(MX_FLOAT32, 1), minus = number(MX_FLOAT32, -1);
   expect(OP(mx_random_truncated_normal(&out, minus, one, L(3), MX_FLOAT32, k, NULL)), MX_FLOAT32, D(3),
          V(-0.4635016, -0.9423898, 0.1828221));
+  expect(OP(mx_random_truncated_normal(&out, one, minus, L(2), MX_FLOAT32, k, NULL)), MX_FLOAT32, D(2), V(1, 1));
   CHECK(mx_random_truncated_normal(&x, minus, scale, NULL, 0, MX_FLOAT16, k, NULL) == MX_OK);
   check_shape(x, MX_FLOAT16, D(3));
   drop(x);
@@ -156,6 +157,7 @@ static void test_integers(void) {
   out = NULL;
   CHECK(mx_random_randint(&out, zero, hundred, L(4), MX_FLOAT32, k, NULL) == MX_ERROR_DTYPE);
   CHECK(mx_random_bernoulli(&out, p, L(2), k, NULL) == MX_ERROR_SHAPE);
+  CHECK(mx_random_bernoulli(&out, zero, NULL, 0, k, NULL) == MX_ERROR_DTYPE);
   CHECK(out == NULL);
   drop(k);
   drop(zero);
@@ -171,7 +173,7 @@ static void test_others(void) {
            rows = array(MX_INT32, D(3, 2), V(1, 2, 3, 4, 5, 6)), x;
   expect(OP(mx_random_gumbel(&out, L(3), MX_FLOAT32, k, NULL)), MX_FLOAT32, D(3), V(-0.3599293, -1.3514184, 0.6921999));
   expect(OP(mx_random_laplace(&out, L(3), MX_FLOAT32, 0, 1, k, NULL)), MX_FLOAT32, D(3),
-         V(-0.7400806, -3.1697524, 0.2388750));
+         V(0.7400806, 3.1697524, -0.2388750));
   expect(OP(mx_random_categorical(&out, logits, -1, NULL, 0, k, NULL)), MX_UINT32, D(2), V(2, 0));
   expect(OP(mx_random_categorical_n(&out, logits, -1, 4, k, NULL)), MX_UINT32, D(2, 4), V(2, 0, 2, 2, 0, 0, 2, 0));
   CHECK(mx_random_categorical(&x, logits, 1, L(5, 2), k, NULL) == MX_OK);

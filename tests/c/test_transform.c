@@ -9,21 +9,17 @@ static mx_transform open_on(const mx_array *primals, size_t n) {
   return t;
 }
 
-static mx_array tracer_of(mx_transform t) {
+/* What a transform lists, where that is one array. */
+static mx_array only(mx_status (*list_of)(mx_array *, size_t, size_t *, mx_transform), mx_transform t) {
   mx_array x = NULL;
   size_t n = 0;
-  CHECK(mx_transform_inputs(&x, 1, &n, t) == MX_OK);
+  CHECK(list_of(&x, 1, &n, t) == MX_OK);
   CHECK(n == 1);
   return x;
 }
 
-static mx_array result_of(mx_transform t) {
-  mx_array x = NULL;
-  size_t n = 0;
-  CHECK(mx_transform_results(&x, 1, &n, t) == MX_OK);
-  CHECK(n == 1);
-  return x;
-}
+static mx_array tracer_of(mx_transform t) { return only(mx_transform_inputs, t); }
+static mx_array result_of(mx_transform t) { return only(mx_transform_results, t); }
 
 static mx_array gradient_of(mx_transform t, mx_array y, mx_array cotangent) {
   mx_transform_state state = MX_TRANSFORM_OPEN;

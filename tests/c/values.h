@@ -54,6 +54,21 @@ static inline void check_shape(mx_array x, mx_dtype dtype, size_t n_dims, const 
   CHECK(d == dtype);
 }
 
+/* Of a square matrix of ones, float64: multiplied by itself and divided by its size, `times` over; one is its value. */
+static inline mx_array power_of_ones(int64_t side, int times) {
+  mx_array x, y, n;
+  CHECK(mx_ones(&x, L(side, side), MX_FLOAT64, NULL) == MX_OK);
+  CHECK(mx_array_scalar(&n, real(1.0 / (double)side), MX_FLOAT64) == MX_OK);
+  for (int i = 0; i < times; i++) {
+    CHECK(mx_matmul(&y, x, x, NULL) == MX_OK);
+    drop(x);
+    CHECK(mx_multiply(&x, y, n, NULL) == MX_OK);
+    drop(y);
+  }
+  drop(n);
+  return x;
+}
+
 /* Equal, or close within 1e-5 of the larger of 1 and the value. */
 static inline void check_values(mx_array x, size_t n, const double *values) {
   mx_array wide;

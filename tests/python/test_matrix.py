@@ -25,7 +25,7 @@ def teardown(monkeypatch):
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
-        if name in {"process", "table", "matrix", "exits", "states", "libraries"}:
+        if name in {"process", "table", "matrix", "exits", "children", "states", "libraries"}:
             del sys.modules[name]
 
 
@@ -55,6 +55,22 @@ def test_what_is_wrong_with_an_end(teardown, program, kind, monkeypatch):
     outcome = process.run([sys.executable, "-S", "-E", "-c", program], timeout=2 if kind == "hang" else 60)
     assert outcome.kind == kind, outcome.failure
     assert bool(outcome.failure) == bool(kind)
+
+
+@pytest.mark.parametrize("late_again, kinds", [(0, {}), (2, {"late": 2})])
+def test_late_runs_happen_again_alone(teardown, monkeypatch, tmp_path, late_again, kinds):
+    import matrix
+    from process import Outcome
+
+    late, good = Outcome(2.0, "late", "took 2.00 s to end"), Outcome(0.1)
+    outcomes = [late, good, late, good, *[late] * late_again, *[good] * (2 - late_again)]
+    monkeypatch.setattr(matrix, "run", lambda command, timeout: outcomes.pop(0))
+    campaign = matrix.Campaign("1", "3", None)
+    cell = matrix.Cell("pymx", 8, "sys_exit", "I", ["true"], 4, "")
+    campaign.run([cell], timeout=60, jobs=2)
+    assert campaign.close() is not bool(kinds) and not outcomes
+    assert campaign.entries[0]["kinds"] == kinds and campaign.entries[0]["runs"] == 4
+    assert bool(campaign.results[0].first) is bool(kinds)
 
 
 def test_runs_of_several_campaigns_add_up(teardown, tmp_path):

@@ -87,7 +87,7 @@ def rows():
             yield pytest.param(name, dtype, id=f"{name}-{dtype}")
 
 
-@pytest.mark.parametrize(("name", "dtype"), rows())
+@pytest.mark.parametrize(("name", "dtype"), list(rows()))
 def test_gradient(name, dtype):
     case = Case(name, dtype)
     if not case.outputs:

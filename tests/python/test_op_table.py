@@ -386,7 +386,8 @@ ELSEWHERE = {
     "test_surface.py": "unique nonzero einsum_path",
     "test_products.py": "block_masked_mm segmented_mm hadamard_transform",
     "test_ops.py": "broadcast_shapes gather_mm",
-    "test_quantize.py": "dequantize gather_qmm gather_qqmm qqmm quantize quantized_matmul",
+    "test_quantize.py": "dequantize quantize",
+    "test_quantized_products.py": "gather_qmm gather_qqmm qqmm quantized_matmul",
 }
 
 

@@ -52,6 +52,27 @@ def test_distributions(dtype):
     assert u.min() >= -1 and u.max() < 3 + (dtype is not mx.float32) * 0.01
 
 
+@pytest.mark.parametrize("draw", [mx.random.normal, mx.random.laplace])
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16, mx.float32, mx.float64])
+def test_location_and_scale_are_applied_in_the_dtype(draw, dtype):
+    key = mx.random.key(5)
+    plain = draw((1000,), dtype, key=key)
+    moved = draw((1000,), dtype, 1.0, 2.5, key=key)
+    assert mx.array_equal(moved, plain * mx.array(2.5, dtype) + mx.array(1.0, dtype))
+    assert mx.isfinite(plain).all()
+
+
+def test_bounds_and_probabilities():
+    lower, upper = mx.array([-2.0, 0.0, 2.0, mx.nan]), mx.array([-1.0, 0.0, -2.0, 1.0])
+    x = mx.random.truncated_normal(lower, upper, (500, 4))
+    assert (x[:, 0] >= -2).all() and (x[:, 0] <= -1).all()
+    assert (x[:, 1] == 0).all() and (x[:, 2] == 2).all()  # of an empty range: its lower end
+    assert mx.isnan(x[:, 3]).all()
+    for p in (0, True, mx.array([1, 0]), mx.array(1j)):
+        with pytest.raises(ValueError, match=r"bernoulli.*floating"):
+            mx.random.bernoulli(p)
+
+
 def test_discrete():
     x = np.array(mx.random.randint(-2, 3, (5000,)))
     assert sorted(set(x.tolist())) == [-2, -1, 0, 1, 2] and x.dtype == np.int32

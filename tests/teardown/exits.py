@@ -18,6 +18,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+from children import compare, expect, fork
 from libraries import chain
 
 EXITS = {}
@@ -351,40 +352,11 @@ def inside_pytest(cell):
 # ---- other processes
 
 
-def _expect(pid, status, seconds=20):
-    """Waits for a child, which must end with that status; one that hangs is killed. process.py knows the words."""
-    deadline = time.monotonic() + seconds
-    while (found := os.waitpid(pid, os.WNOHANG))[0] == 0:
-        if time.monotonic() > deadline:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            raise AssertionError("the child hangs")
-        time.sleep(0.002)
-    _compare(os.waitstatus_to_exitcode(found[1]), status)
-
-
-def _compare(found, status):
-    assert found >= 0, f"the child died of signal {-found}"
-    assert found == status, f"the child ended with {found}"
-
-
-def _fork(body):
-    """A child that runs body and ends with its result, past all hooks."""
-    pid = os.fork()
-    if pid == 0:
-        status = 98
-        try:
-            status = body() or 0
-        finally:
-            os._exit(status)
-    return pid
-
-
 @exit_path(15, hot="IMKO")
 def forked_child_computes(cell):
     cell.enter()
     for _ in range(2):
-        _expect(_fork(cell.use), 0)
+        expect(fork(cell.use), 0)
     cell.use()
     return cell.leaving(0)
 
@@ -396,7 +368,7 @@ def forked_child_exits(cell):
     pid = os.fork()
     if pid == 0:
         sys.exit(7)
-    _expect(pid, 7)
+    expect(pid, 7)
     return cell.leaving(0)
 
 
@@ -417,7 +389,7 @@ def forked_child_exits_while_busy(cell):
         threading.Thread(target=body, daemon=True).start()
         assert busy.wait(30)
         sys.exit(7)
-    _expect(pid, 7)
+    expect(pid, 7)
     return cell.leaving(0)
 
 
@@ -452,7 +424,7 @@ def _process(cell, method):
         process.kill()
         process.join()
         raise AssertionError("the child hangs")
-    _compare(process.exitcode, 0)
+    compare(process.exitcode, 0)
 
 
 @exit_path(14)
@@ -484,8 +456,8 @@ def prefork_server(cell):
         with ThreadPoolExecutor(2) as pool:
             assert len(list(pool.map(lambda _: cell.use(), range(4)))) == 4
 
-    for pid in [_fork(serve) for _ in range(4)]:
-        _expect(pid, 0)
+    for pid in [fork(serve) for _ in range(4)]:
+        expect(pid, 0)
     return cell.leaving(0)
 
 

@@ -63,7 +63,7 @@ def run(command: list[str], timeout: float = 60.0) -> Outcome:
 
 
 def _kind(status: int, err: bytes) -> str:
-    """What a wrong status comes from; programs say on stderr what became of a child (exits.py)."""
+    """What a wrong status comes from; programs say on stderr what became of a child (children.py)."""
     if b"the child hangs" in err:
         return "hang"
     return "crash" if status < 0 or b"the child died of signal" in err else "error"

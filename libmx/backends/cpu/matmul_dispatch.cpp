@@ -23,14 +23,7 @@ namespace mx::cpu {
 
 const MatmulLevel &matmul_level() noexcept {
 #if defined(__x86_64__)
-  switch (isa_level()) {
-    case IsaLevel::v4:
-      return matmul_v4;
-    case IsaLevel::v3:
-      return matmul_v3;
-    default:
-      return matmul_v2;
-  }
+  return at_level(matmul_v2, matmul_v3, matmul_v4);
 #else
   return matmul_base;
 #endif

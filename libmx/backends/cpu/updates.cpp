@@ -10,9 +10,7 @@ namespace {
 
 extern "C" const UpdateTable updates_v2, updates_v3, updates_v4;
 
-const UpdateTable &table() noexcept {
-  return isa_level() == IsaLevel::v4 ? updates_v4 : isa_level() == IsaLevel::v3 ? updates_v3 : updates_v2;
-}
+const UpdateTable &table() noexcept { return at_level(updates_v2, updates_v3, updates_v4); }
 
 #else
 

@@ -244,7 +244,7 @@ MX_INLINE V take_off_fused(V q, V x) {
   return madd(q, x.all(-1.07806051e-14f), d);
 }
 // sin(d) = d + d^3 P(d^2), |d| <= pi / 2: within 1.9 ulps and never beyond 1. Of the coefficients near the best
-// polynomial's these had the smallest error in float32, with and without fma, of all d.
+// polynomial's these had the smallest error in float32, with and without fma; tried for every d from 0.001 on.
 template <class V>
 MX_INLINE V small_sin(V d) {
   const V z = d * d;

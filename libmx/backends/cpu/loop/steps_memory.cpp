@@ -202,8 +202,8 @@ void reduce(MX_STEP) {
   MX_NEXT;
 }
 
-// A whole range at once, the accumulators in registers. Combines in the order of the step above. Memory that no cache
-// holds is asked for `ahead` bytes before it is read; elsewhere that would only take the place of loads.
+// A whole range at once, the accumulators in registers. Combines in the order of the step above. Memory that the second
+// cache does not hold is asked for `ahead` bytes before it is read; elsewhere that would only take the place of loads.
 constexpr int ahead = 8192;
 template <class O, bool far>
 MX_INLINE void range(const Step *step) {

@@ -8,10 +8,8 @@ namespace mx::cpu::packed {
 extern "C" const Table quantize_v2, quantize_v3, quantize_v4;
 
 const Table &table() noexcept {
-  static const Table *const chosen = isa_level() == IsaLevel::v4   ? &quantize_v4
-                                     : isa_level() == IsaLevel::v3 ? &quantize_v3
-                                                                   : &quantize_v2;
-  return *chosen;
+  static const Table &chosen = at_level(quantize_v2, quantize_v3, quantize_v4);
+  return chosen;
 }
 
 #else

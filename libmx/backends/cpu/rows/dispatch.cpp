@@ -8,10 +8,8 @@ namespace mx::cpu::rows {
 extern "C" const Table rows_v2, rows_v3, rows_v4;
 
 const Table &table() noexcept {
-  static const Table *const chosen = isa_level() == IsaLevel::v4   ? &rows_v4
-                                     : isa_level() == IsaLevel::v3 ? &rows_v3
-                                                                   : &rows_v2;
-  return *chosen;
+  static const Table &chosen = at_level(rows_v2, rows_v3, rows_v4);
+  return chosen;
 }
 
 #else
