@@ -26,6 +26,7 @@ constexpr double pays_awake_ns = 20e3, pays_asleep_ns = 30e3;
 // Ranges are long enough to hide what handing them out costs, and short enough for a cancel.
 constexpr double shortest_range_ns = 8e3, longest_range_ns = 250e3;
 constexpr double ranges_per_thread = 8;
+constexpr int64_t most_ranges = INT32_MAX;
 constexpr int max_threads = 512;
 constinit std::atomic<int> threads{-1};  // -1: not set yet
 
@@ -90,7 +91,7 @@ int64_t grain_for(int64_t n, Cost cost) noexcept {
 }
 
 bool Job::wants_help() const noexcept {
-  return next_range.load(std::memory_order_relaxed) < n_ranges && !stop.load(std::memory_order_relaxed) &&
+  return !ranges.empty() && !stop.load(std::memory_order_relaxed) &&
          (helpers.load(std::memory_order_relaxed) & ~owner_sleeps) < max_helpers;
 }
 
@@ -100,8 +101,8 @@ void Job::run_ranges(const Event *until, const Deadline *deadline) noexcept {
   const WorkScope scope(cancel_count);
   try {
     for (;;) {
-      const int64_t i = next_range.fetch_add(1, std::memory_order_relaxed);
-      if (i >= n_ranges || stop.load(std::memory_order_relaxed)) break;
+      const int64_t i = ranges.take(this_thread.place);
+      if (i < 0 || stop.load(std::memory_order_relaxed)) break;
       delay_point();
       check_cancel();
       const int64_t begin = i * grain;
@@ -201,7 +202,7 @@ void Scheduler::withdraw(Job &job) noexcept {
 
 void parallel_for_erased(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *context) {
   if (n <= 0) return;
-  grain = std::max<int64_t>(grain, 1);
+  grain = std::max<int64_t>(grain, n / most_ranges + 1);
   const int64_t n_ranges = n / grain + (n % grain != 0);
   const int64_t helpers = std::min<int64_t>(num_threads() - 1, n_ranges - 1);
   if (helpers <= 0 || this_thread.parallel) return run_serially(n, grain, body, context);
@@ -213,6 +214,7 @@ void parallel_for_erased(int64_t n, int64_t grain, void (*body)(void *, int64_t,
           .context = context,
           .cancel_count = count,
           .kernel = profile::current_kernel,
+          .ranges = Ranges(n_ranges, static_cast<uint32_t>(helpers) + 1),
           .max_helpers = static_cast<uint32_t>(helpers)};
   Scheduler::post(job);
   job.run_ranges();

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/lock.hpp"
+#include "runtime/ranges.hpp"
 #include "runtime/stream.hpp"
 
 namespace mx {
@@ -48,7 +49,7 @@ struct Job {
   void *context;
   uint64_t cancel_count;
   std::string_view kernel;  // for a profile
-  std::atomic<int64_t> next_range{0};
+  Ranges ranges;
   std::atomic<bool> stop{false};     // after a failure or cancel: the other ranges are skipped
   std::atomic<uint32_t> helpers{0};  // inside run_ranges now; the top bit: the owner sleeps on it
   std::atomic<bool> failed{false};   // status and text are taken

@@ -91,11 +91,12 @@ void sleep_until_signal(uint32_t seen) noexcept {
   s.sleepers.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void *worker_main(void *) noexcept {
+void *worker_main(void *place) noexcept {
 #ifdef __linux__
   pthread_setname_np(pthread_self(), "mx-worker");
 #endif
   this_thread.worker = true;
+  this_thread.place = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(place));
   const uint32_t process = first_generation();
   bool stream_first = false;
   for (;;) {
@@ -121,7 +122,7 @@ void *worker_main(void *) noexcept {
   }
 }
 
-bool spawn() noexcept {
+bool spawn(uint32_t place) noexcept {
   if (now_ns() < refused_until.load(std::memory_order_relaxed)) return false;
   sigset_t blocked, before;
   sigfillset(&blocked);
@@ -132,7 +133,7 @@ bool spawn() noexcept {
   pthread_attr_setstacksize(&attributes, stack_bytes);
   pthread_sigmask(SIG_SETMASK, &blocked, &before);  // inherited by the new thread
   pthread_t thread;
-  const bool made = pthread_create(&thread, &attributes, worker_main, nullptr) == 0;
+  const bool made = pthread_create(&thread, &attributes, worker_main, reinterpret_cast<void *>(uintptr_t{place})) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (!made) refused_until.store(now_ns() + retry_ns, std::memory_order_relaxed);
@@ -151,7 +152,7 @@ void Scheduler::ensure_workers(uint32_t idle_wanted) noexcept {
       if (state.alive.load(std::memory_order_relaxed) != alive) continue;
       state.alive.store(alive + 1, std::memory_order_relaxed);
     }
-    if (spawn()) continue;
+    if (spawn(alive + 1)) continue;
     const std::lock_guard guard(lock());
     state.alive.fetch_sub(1, std::memory_order_relaxed);
     return;
@@ -199,6 +200,7 @@ void Scheduler::after_fork(uint32_t generation) noexcept {
   for (std::atomic<int> &slot : leaving) slot.store(0, std::memory_order_relaxed);
   refused_until.store(0, std::memory_order_relaxed);
   this_thread.worker = false;
+  this_thread.place = 0;
   reset_outstanding(generation);
 }
 

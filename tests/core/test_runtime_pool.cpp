@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime.hpp"
+#include "runtime/ranges.hpp"
 
 using namespace mx;
 using namespace mx::test;
@@ -27,6 +28,38 @@ static void covers_once() {
       CHECK(aligned);
       for (const std::atomic<int> &hit : hits) CHECK(hit == 1);
     }
+}
+
+static std::vector<int64_t> all_from(Ranges &ranges, uint32_t place) {
+  std::vector<int64_t> taken;
+  for (int64_t i; (i = ranges.take(place)) >= 0;) taken.push_back(i);
+  return taken;
+}
+
+// Each begins in its own share, from the front, and goes on from the back of the others'.
+static void shares() {
+  using List = std::vector<int64_t>;
+  Ranges two(7, 2);
+  CHECK(two.take(1) == 3 && two.take(0) == 0 && two.take(3) == 4 && two.take(2) == 1);
+  CHECK((all_from(two, 0) == List{2, 6, 5}));
+  CHECK(two.empty() && two.take(1) == -1);
+  Ranges three(9, 3);
+  CHECK((all_from(three, 4) == List{3, 4, 5, 8, 7, 6, 2, 1, 0}));
+  Ranges more_shares_than_ranges(2, 4);
+  CHECK(!more_shares_than_ranges.empty());
+  CHECK((all_from(more_shares_than_ranges, 0) == List{0, 1}));
+  Ranges many(INT32_MAX, 1000);
+  CHECK(many.take(0) == 0 && many.take(999) == int64_t{INT32_MAX} * 7 / 16);
+  Ranges raced(100000, 2);
+  List taken[3];
+  std::vector<std::thread> threads;
+  for (uint32_t place = 0; place < 3; place++)
+    threads.emplace_back([&, place] { taken[place] = all_from(raced, place); });
+  for (std::thread &thread : threads) thread.join();
+  std::set<int64_t> every;
+  for (const List &list : taken) every.insert(list.begin(), list.end());
+  CHECK(every.size() == 100000 && *every.begin() == 0 && *every.rbegin() == 99999);
+  CHECK(taken[0].size() + taken[1].size() + taken[2].size() == 100000);
 }
 
 static void nested() {
@@ -312,6 +345,7 @@ static void cost() {
 
 int main() {
   covers_once();
+  shares();
   nested();
   several_at_once();
   errors();
