@@ -1,43 +1,75 @@
 #include "core/array.hpp"
 
+#include <atomic>
+#include <utility>
+
+#include "base/status.hpp"
 #include "core/word_lock.hpp"
 
 namespace mx {
 namespace {
 
-constexpr uint32_t is_shared = UINT32_MAX;  // SlotItem::detail of a SharedArray; else it is the index of an output
+// SlotItem::detail of a SharedArray, and of an item between two arrays; else it is the index of an output.
+constexpr uint32_t is_shared = UINT32_MAX, is_torn = UINT32_MAX - 1;
+
+void need_whole(uint32_t detail) {
+  if (detail == is_torn) fail(MX_ERROR_FORKED, "the array was being replaced when this process was forked");
+}
+
+// Changes the two halves of a place one after the other: a child forked in between, which finds the lock of the place
+// open, sees `is_torn`.
+template <class Change>
+void tear(uint32_t &detail, uint32_t to, Change change) noexcept {
+  detail = is_torn;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  change();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  detail = to;
+}
 
 // An array of several handles.
 class SharedArray final : public Object {
  public:
   explicit SharedArray(Value value) noexcept : value_(std::move(value)) {}
-  Value get() noexcept {
-    lock();
-    Value value = value_;
-    unlock_word(word_, 0u);
-    return value;
+  Value get() {
+    const Held held(word_);
+    need_whole(value_.index);
+    return value_;
   }
-  void exchange(Value &value) noexcept {
-    lock();
-    std::swap(value_, value);
-    unlock_word(word_, 0u);
+  void exchange(Value &value) {
+    const Held held(word_);
+    need_whole(value_.index);
+    const uint32_t before = value_.index;
+    tear(value_.index, value.index, [&] { std::swap(value_.node, value.node); });
+    value.index = before;
   }
 
  private:
-  void lock() noexcept {
-    uint32_t state;
-    lock_word<0, 31>(word_, state, [](uint32_t) { return true; });
-  }
+  class Held {
+   public:
+    explicit Held(std::atomic<uint32_t> &word) noexcept : word_(word) {
+      uint32_t state;
+      lock_word<0, 31>(word_, state, [](uint32_t) { return true; });
+    }
+    ~Held() { unlock_word(word_, 0u); }
+
+   private:
+    std::atomic<uint32_t> &word_;
+  };
   std::atomic<uint32_t> word_{0};
   Value value_;
 };
 
-SlotItem to_item(Value value) noexcept { return {value.node.detach(), value.index}; }
 // Takes over the reference in the item, which is not of a shared array.
 Value to_value(SlotItem item) noexcept { return {Ref<Node>(static_cast<Node *>(item.object)), item.detail}; }
 
+void replace(SlotItem &item, Object *object, uint32_t detail) noexcept {
+  tear(item.detail, detail, [&] { item.object = object; });
+}
+
 // The shared array in a slot, if there is one.
-Ref<SharedArray> shared_in(const SlotItem &item) noexcept {
+Ref<SharedArray> shared_in(const SlotItem &item) {
+  need_whole(item.detail);
   if (item.detail != is_shared) return {};
   return Ref<SharedArray>::share(static_cast<SharedArray *>(item.object));
 }
@@ -64,7 +96,11 @@ void assign_array(uint64_t handle, Value value) {
   {
     LockedSlot slot(handle, Tag::array);
     shared = shared_in(slot.item());
-    if (!shared) value = to_value(std::exchange(slot.item(), to_item(std::move(value))));
+    if (!shared) {
+      Value before = to_value(slot.item());
+      replace(slot.item(), value.node.detach(), value.index);
+      value = std::move(before);
+    }
   }
   if (shared) shared->exchange(value);
 }
@@ -79,7 +115,7 @@ uint64_t share_array(uint64_t handle) {
       Value value = to_value(slot.item());
       fresh->exchange(value);
       shared = fresh;
-      slot.item() = {fresh.detach(), is_shared};
+      replace(slot.item(), fresh.detach(), is_shared);
     }
   }
   return open_handle({shared.detach(), is_shared}, Tag::array);
@@ -88,9 +124,10 @@ uint64_t share_array(uint64_t handle) {
 void close_array(uint64_t handle) {
   if (handle == 0) return;
   LockedSlot slot(handle, Tag::array);
-  const bool shared = slot.item().detail == is_shared;
+  const uint32_t detail = slot.item().detail;
   Object *const object = slot.close();
-  shared ? object->release() : static_cast<Node *>(object)->release();
+  if (detail == is_torn) return;  // of which type it is nobody knows
+  detail == is_shared ? object->release() : static_cast<Node *>(object)->release();
 }
 
 }  // namespace mx

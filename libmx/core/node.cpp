@@ -110,13 +110,18 @@ Node::Exclusive::Exclusive(Node &node) noexcept : node_(node) {
   lock_word<lock_shift, lock_width>(node.word_, state_, [](uint32_t) { return true; });
 }
 
-Node::Exclusive::~Exclusive() { unlock_word(node_.word_, state_); }
+// The inputs go only once the node is done, when nobody reads them any more: a child forked at any moment before has
+// them and computes the node itself.
+Node::Exclusive::~Exclusive() {
+  unlock_word(node_.word_, state_);
+  if (finished_) dropped_ = std::move(node_.inputs_);
+}
 
 bool Node::Exclusive::lazy() const noexcept { return state_ == static_cast<uint32_t>(NodeState::lazy); }
 
 void Node::Exclusive::finish(std::span<Result> results) noexcept {
   node_.place(results);
-  dropped_ = std::move(node_.inputs_);
+  finished_ = true;
   state_ = static_cast<uint32_t>(NodeState::done);
 }
 

@@ -97,13 +97,15 @@ class Node::Exclusive {
   Exclusive(const Exclusive &) = delete;
   bool lazy() const noexcept;
   std::span<const Value> inputs() const noexcept { return node_.inputs_; }
-  // lazy -> done; takes the layouts and buffers.
+  // lazy -> done; takes the layouts and buffers, in which none of the inputs' memory may be: a child forked meanwhile
+  // still reads that.
   void finish(std::span<Result> results) noexcept;
 
  private:
   Node &node_;
   uint32_t state_;
-  ValueVector dropped_;  // the inputs, once done: freed when the lock is open again
+  bool finished_ = false;
+  ValueVector dropped_;  // the inputs, once done
 };
 
 // Frees what is left of large graphs that were dropped: dropping one frees a part of it at once and the next ones go on

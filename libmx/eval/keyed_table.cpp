@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/settled.hpp"
+
 namespace mx {
 namespace {
 
@@ -17,7 +19,7 @@ size_t hash_mask() noexcept {
 
 // Folded products, as in Wang Yi's wyhash: a key is short, and the call of a general hash costs as much as the hashing.
 size_t key_hash(std::string_view key) noexcept {
-  static const size_t mask = hash_mask();
+  const size_t mask = settled<hash_mask>();
   const auto fold = [](uint64_t a, uint64_t b) {
     const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "base/settled.hpp"
 #include "eval/keyed_table.hpp"
 #include "runtime/lock.hpp"
 
@@ -25,10 +26,7 @@ struct Cache {
   size_t n_nodes = 0;
   uint64_t tick = 0;
 };
-Cache &cache() {  // the first time it allocates
-  static Cache *const leaked = new Cache;
-  return *leaked;
-}
+Cache &cache() { return leaked<Cache>(); }
 
 // Programs that were looked up so often that another lookup should take no lock: each stays for ever in the one place
 // that its hash allows. More than these, and what comes second to a place, are found in the cache.

@@ -129,8 +129,8 @@ Ref<RegionTask> RegionTask::copy(const Walk &walk, std::span<const uint32_t> reg
 bool RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
   for (uint32_t i : region)
     if (walk.nodes[i].needed) targets_.push_back(walk.nodes[i].node);
+  add_leaf_events(walk, region);  // before the claim: it allocates
   if (!claim_targets()) return false;
-  add_leaf_events(walk, region);
   for (uint32_t i : region) {
     WalkNode &w = walk.nodes[i];
     for (uint32_t source : w.sources)
@@ -144,7 +144,7 @@ bool RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
 
 namespace {
 
-// An output of at most so many bytes is rather allocated than donated, unless one loop is all (run_plain).
+// An output of at most so many bytes is rather allocated than donated.
 constexpr int64_t small_output = 4096;
 
 // Whether an input that only this node still needs could give its buffer to a large output: then a task is worth it.
@@ -172,16 +172,6 @@ void run(Node::Exclusive &here, const lower::Program &program, std::span<const V
   here.finish(results);
 }
 
-// The memory of an input that only this node still needs, if an output may lie there.
-Ref<Buffer> donated(const lower::Storage &storage, std::span<const Value> inputs) noexcept {
-  for (uint32_t leaf : storage.donors) {
-    if (leaf >= inputs.size() || inputs[leaf].node->ref_count() != 1) continue;
-    const Output &output = inputs[leaf].node->output(inputs[leaf].index);
-    if (lower::can_become(*output.buffer, output.layout.offset, storage)) return output.buffer;
-  }
-  return {};
-}
-
 void run_plain(Node::Exclusive &here, const lower::Program &program, std::span<const Value> inputs,
                std::span<const Value> constants) {
   SmallVector<char *, lower::most_plain_storages> leaves;
@@ -191,8 +181,6 @@ void run_plain(Node::Exclusive &here, const lower::Program &program, std::span<c
       leaves.push_back(reinterpret_cast<char *>(output.buffer->data()) + output.layout.offset);
     }
   Result results[lower::most_plain_outputs];
-  for (size_t k = 0; k < program.outputs.size(); k++)
-    results[k].buffer = donated(program.storages[program.outputs[k].storage], inputs);
   program.run_plain({leaves.data(), leaves.size()}, results);
   here.finish(results);
 }

@@ -59,15 +59,17 @@ size_t Client::take_released(uint64_t *tokens, size_t cap) noexcept {
 Ref<Client> open_client() {
   count_allocation();
   Ref<Client> client = make_ref<Client>();
-  reopen();
+  // Counted first: whoever closes the last client beside this either sees it, or has begun to close the runtime.
   client->open_.store(true, std::memory_order_release);
   n_open.fetch_add(1, std::memory_order_acq_rel);
+  reopen();
   return client;
 }
 
 void close_client(Client &client, mx_shutdown_policy policy, uint32_t timeout_ms) {
   if (!client.open_.exchange(false, std::memory_order_acq_rel)) return;
-  if (n_open.fetch_sub(1, std::memory_order_acq_rel) == 1 && owned_by_this_process()) shutdown(policy, timeout_ms);
+  if (n_open.fetch_sub(1, std::memory_order_acq_rel) == 1 && owned_by_this_process())
+    shutdown(policy, timeout_ms, &n_open);
 }
 
 }  // namespace mx

@@ -32,8 +32,10 @@ void register_hooks() {
   uint32_t none = 0;
   if (hooks.compare_exchange_strong(none, 1, std::memory_order_acquire)) {
     try {
-      register_fork_handlers();
+      // In this order: what has been registered when the other fails is so again the next time, which the fork handlers
+      // could not bear.
       if (std::atexit(exit_hook) != 0) throw std::bad_alloc();
+      register_fork_handlers();
     } catch (...) {
       hooks.store(0, std::memory_order_release);
       throw;
@@ -141,13 +143,14 @@ void require_not_closed() {
   fail(MX_ERROR_CLOSED, "the runtime is closed");
 }
 
-void shutdown(mx_shutdown_policy policy, uint32_t timeout_ms) {
+void shutdown(mx_shutdown_policy policy, uint32_t timeout_ms, const std::atomic<uint32_t> *unless) {
   if (policy != MX_CANCEL && policy != MX_FINISH && policy != MX_ABANDON)
     fail(MX_ERROR_INVALID_ARGUMENT, "shutdown: %d is not a policy", static_cast<int>(policy));
   if (!fork_noticed()) notice_fork();
   const Deadline deadline(timeout_ms);
   {
     const std::lock_guard guard(lock_for(LockRank::lifecycle));
+    if (unless && unless->load(std::memory_order_acquire) != 0) return;
     if (!transition(State::running, State::draining)) transition(State::uninit, State::closed);
   }
   if (current_epoch().state != State::draining) return;

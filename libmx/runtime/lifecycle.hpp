@@ -27,7 +27,7 @@ void require_running();
 // Building lazy nodes is allowed while DRAINING, so only CLOSED throws.
 void require_not_closed();
 
-void shutdown(mx_shutdown_policy policy, uint32_t timeout_ms);
+void shutdown(mx_shutdown_policy policy, uint32_t timeout_ms, const std::atomic<uint32_t> *unless = nullptr);
 void reopen();
 
 // True once the work that this thread runs was cancelled, by mx_request_cancel or by a shutdown. Kernels look between

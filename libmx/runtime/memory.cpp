@@ -203,13 +203,22 @@ struct Memory {
     return make(capacity);
   }
 
+  // What does not fit is never counted: it would take the room of what other threads ask for meanwhile.
+  static size_t reserve(size_t bytes) {
+    size_t before = active.load(std::memory_order_relaxed);
+    do {
+      const size_t top = memory_limit();
+      if (bytes > largest || bytes > top || before > top - bytes) throw std::bad_alloc();
+    } while (!active.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+    return before + bytes;
+  }
+
   static Ref<Buffer> allocate(size_t bytes) {
     count_allocation();
     const uint64_t begin = profile::on() ? profile::begin() : 0;
-    const size_t now = active.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    const size_t now = reserve(bytes);
     Buffer *buffer;
     try {
-      if (bytes > largest || now > memory_limit()) throw std::bad_alloc();
       const uint32_t size_class = class_of(bytes);
       buffer = find_or_make(classes[size_class], capacity_of(size_class));
     } catch (...) {

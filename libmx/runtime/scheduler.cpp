@@ -177,6 +177,18 @@ void Scheduler::run_inline(Stream::Queue &queue, Task &task) noexcept {
   if (more) make_ready(queue);
 }
 
+// A task whose time is up is the head again; false if the runtime was closed meanwhile, which dropped all others.
+bool Scheduler::put_back(Stream::Queue &queue, Task &task) noexcept {
+  const std::lock_guard guard(queue.lock());
+  const bool forked = queue.stream.generation() < first_generation();  // then drop_lost_tasks ends it
+  const mx_status now = refusal(queue.stream);
+  if (!forked && now != MX_OK && now != MX_ERROR_CLOSING) return false;
+  task.next = queue.head;
+  queue.head = &task;
+  if (!queue.tail) queue.tail = &task;
+  return true;
+}
+
 void Scheduler::drive(Stream::Queue &queue, const Deadline *deadline) noexcept {
   bool yield = false;
   for (;;) {
@@ -209,12 +221,8 @@ void Scheduler::drive(Stream::Queue &queue, const Deadline *deadline) noexcept {
     if (wait_for) return wait_for->listen(&queue.wakeup);
     if (!task) return queue.stream.release();
 
-    if (!run(queue, *task, true, deadline)) {  // its time is up: it stays the head
-      const std::lock_guard guard(queue.lock());
-      task->next = queue.head;
-      queue.head = task;
-      if (!queue.tail) queue.tail = task;
-    }
+    if (!run(queue, *task, true, deadline) && !put_back(queue, *task))
+      finish(queue, *task, true, MX_ERROR_CANCELLED, "the work was dropped: the runtime was closed");
     yield = deadline != nullptr || state.n_ready.load(std::memory_order_relaxed) != 0;
   }
 }

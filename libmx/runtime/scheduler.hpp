@@ -142,6 +142,7 @@ struct Scheduler {
   static void after_fork(uint32_t generation) noexcept;
 
  private:
+  static bool put_back(Stream::Queue &queue, Task &task) noexcept;
   static bool run(Stream::Queue &queue, Task &task, bool owned, const Deadline *deadline) noexcept;
   static void finish(Stream::Queue &queue, Task &task, bool owned, mx_status status, const char *text) noexcept;
   static Event *blocker(Task &task) noexcept;

@@ -183,7 +183,8 @@ bool Scheduler::stop_workers(const Deadline &deadline) noexcept {
   for (std::atomic<int> &slot : leaving) {
     const int thread = slot.load(std::memory_order_relaxed);
     if (thread == 0) continue;
-    while (exists(thread) && !deadline.passed()) sleep_ns(50'000);
+    // A moment at most: its number may be another thread's by now.
+    for (const Deadline moment(100); exists(thread) && !moment.passed() && !deadline.passed();) sleep_ns(50'000);
     slot.store(0, std::memory_order_relaxed);
   }
   return true;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/settled.hpp"
+
 namespace mx::cpu {
 namespace {
 
@@ -21,9 +23,6 @@ IsaLevel choose() noexcept {
 
 }  // namespace
 
-IsaLevel isa_level() noexcept {
-  static const IsaLevel chosen = choose();
-  return chosen;
-}
+IsaLevel isa_level() noexcept { return settled<choose>(); }
 
 }  // namespace mx::cpu

@@ -34,6 +34,9 @@ using Complex = std::complex<double>;
 using Matrix = Eigen::MatrixXd;
 using ComplexMatrix = Eigen::MatrixXcd;
 
+// Eigen keeps the sizes of the caches in a static of a function.
+inline void prepare() { Eigen::l1CacheSize(); }
+
 inline Eigen::Map<Matrix> map(double *data, int64_t rows, int64_t columns) { return {data, rows, columns}; }
 inline Eigen::Map<const Matrix> map(const double *data, int64_t rows, int64_t columns) { return {data, rows, columns}; }
 inline Eigen::Map<ComplexMatrix> map_complex(double *data, int64_t rows, int64_t columns) {

@@ -10,6 +10,8 @@ namespace mx::cpu {
 // Matrices are column-major without gaps; complex ones are pairs of doubles. Functions that return bool return false
 // when the matrix does not allow it: singular, not positive definite, or no convergence.
 struct LinalgSolvers {
+  // Comes before all others: see linalg_dispatch.cpp.
+  void (*prepare)();
   // a becomes its lower factor, zeros above. Reads the lower triangle.
   bool (*cholesky)(double *a, int64_t n);
   // b (n, k) becomes the solution of a x = b, a its factors.
@@ -22,6 +24,7 @@ struct LinalgSolvers {
 };
 
 struct LinalgSpectra {
+  void (*prepare)();
   // u (m, m), s (min(m, n)) descending, v (n, n) with a = u s v^T; u and v are nullptr for the values only.
   bool (*svd)(const double *a, int64_t m, int64_t n, double *u, double *s, double *v);
   // Reads the lower triangle. w ascending; v (n, n) or nullptr.

@@ -96,4 +96,4 @@ void qr(double *data, int64_t m, int64_t n, double *out) {
 
 }  // namespace
 
-#define MX_SOLVERS(T) {cholesky<T>, solve<T>, solve_triangular<T>, lu<T>, qr<T>}
+#define MX_SOLVERS(T) {prepare, cholesky<T>, solve<T>, solve_triangular<T>, lu<T>, qr<T>}

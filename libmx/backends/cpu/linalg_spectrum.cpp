@@ -50,5 +50,5 @@ bool schur(const double *data, int64_t n, double *t, double *u) {
 }  // namespace
 
 extern "C" const mx::cpu::LinalgSpectra MX_JOIN(linalg_spectrum_, MX_LEVEL);
-extern "C" const mx::cpu::LinalgSpectra MX_JOIN(linalg_spectrum_, MX_LEVEL) = {mx_linalg_svd, eigh, eig, schur,
-                                                                               eig_complex};
+extern "C" const mx::cpu::LinalgSpectra MX_JOIN(linalg_spectrum_, MX_LEVEL) = {prepare, mx_linalg_svd, eigh,
+                                                                               eig,     schur,         eig_complex};

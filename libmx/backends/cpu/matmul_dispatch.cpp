@@ -4,6 +4,7 @@
 
 #include "backends/cpu/isa_level.hpp"
 #include "backends/cpu/matmul_level.hpp"
+#include "base/settled.hpp"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
@@ -59,14 +60,8 @@ bool ask_for_dot() noexcept {
 
 }  // namespace
 
-bool has_dot() noexcept {
-  static const bool has = ask_for_dot();
-  return has;
-}
+bool has_dot() noexcept { return settled<ask_for_dot>(); }
 
-bool has_amx() noexcept {
-  static const bool has = ask_for_amx();
-  return has;
-}
+bool has_amx() noexcept { return settled<ask_for_amx>(); }
 
 }  // namespace mx::cpu

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backends/cpu/loop/kernel.hpp"
+#include "base/settled.hpp"
 #include "runtime/lock.hpp"
 
 namespace mx::loop {
@@ -54,10 +55,7 @@ struct Cache {
   }
 };
 
-Cache &cache() {
-  static Cache *const leaked = new Cache;
-  return *leaked;
-}
+Cache &cache() { return leaked<Cache>(); }
 
 uint64_t mixed(uint64_t hash, uint64_t x) noexcept {
   const unsigned __int128 product = static_cast<unsigned __int128>(hash ^ x) * 0x9e3779b97f4a7c15u;

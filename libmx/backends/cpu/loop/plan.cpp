@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/settled.hpp"
 #include "base/status.hpp"
 
 namespace mx::loop {
@@ -123,18 +124,16 @@ void note_extent(const Plan &plan, uint32_t row, Row &r) {
 }
 
 // A quarter of the last cache; not more than a guest can hope for, which sees all of its host's and shares it.
-int64_t streaming_threshold() noexcept {
-  static constexpr int64_t most = int64_t{32} << 20;
+int64_t quarter_of_cache() noexcept {
+  constexpr int64_t most = int64_t{32} << 20;
 #ifdef _SC_LEVEL3_CACHE_SIZE
-  static const int64_t threshold = [] {
-    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return l3 > 0 ? std::min(int64_t{l3} / 4, most) : most / 4;
-  }();
-  return threshold;
+  const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return l3 > 0 ? std::min(int64_t{l3} / 4, most) : most / 4;
 #else
   return most / 4;
 #endif
 }
+int64_t streaming_threshold() noexcept { return settled<quarter_of_cache>(); }
 
 bool may_stream(const Plan &plan, uint32_t row, int64_t elements) {
   const Row &r = plan.rows[row];

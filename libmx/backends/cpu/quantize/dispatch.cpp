@@ -7,10 +7,7 @@ namespace mx::cpu::packed {
 
 extern "C" const Table quantize_v2, quantize_v3, quantize_v4;
 
-const Table &table() noexcept {
-  static const Table &chosen = at_level(quantize_v2, quantize_v3, quantize_v4);
-  return chosen;
-}
+const Table &table() noexcept { return at_level(quantize_v2, quantize_v3, quantize_v4); }
 
 #else
 

@@ -7,10 +7,7 @@ namespace mx::cpu::rows {
 
 extern "C" const Table rows_v2, rows_v3, rows_v4;
 
-const Table &table() noexcept {
-  static const Table &chosen = at_level(rows_v2, rows_v3, rows_v4);
-  return chosen;
-}
+const Table &table() noexcept { return at_level(rows_v2, rows_v3, rows_v4); }
 
 #else
 

@@ -18,7 +18,7 @@ std::atomic<int64_t> used{0};
 std::atomic<bool> refused{false};
 
 size_t whole_pages(size_t bytes) noexcept {
-  static const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
 }
 

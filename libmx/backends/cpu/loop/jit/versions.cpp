@@ -10,6 +10,7 @@
 #include "backends/cpu/loop/jit/generate.hpp"
 #include "backends/cpu/loop/jit/pages.hpp"
 #include "backends/cpu/loop/kernel.hpp"
+#include "base/settled.hpp"
 
 namespace mx::loop::jit {
 
@@ -33,9 +34,11 @@ Policy initial_policy() noexcept {
          : std::strcmp(given, "always") == 0 ? Policy::always
                                              : Policy::automatic;
 }
-std::atomic<Policy> &policy() noexcept {
-  static std::atomic<Policy> current{initial_policy()};
-  return current;
+constinit std::atomic<bool> is_policy_set{false};
+constinit std::atomic<Policy> set_one{};
+Policy policy() noexcept {
+  return is_policy_set.load(std::memory_order_acquire) ? set_one.load(std::memory_order_relaxed)
+                                                       : settled<initial_policy>();
 }
 
 // Assembling takes about 10 us and 1 us an instruction; a run gains a tenth, or a third if it is small. So much work of
@@ -59,7 +62,10 @@ bool vm_is_faster(const Kernel &kernel, double work_ns) noexcept {
 
 }  // namespace
 
-void set_policy(Policy wanted) noexcept { policy().store(wanted, std::memory_order_relaxed); }
+void set_policy(Policy wanted) noexcept {
+  set_one.store(wanted, std::memory_order_relaxed);
+  is_policy_set.store(true, std::memory_order_release);
+}
 
 Versions::~Versions() {
   const Version *version = newest_.load(std::memory_order_acquire);
@@ -78,7 +84,7 @@ const Version *Versions::find(std::span<const Meeting> rows) const noexcept {
 }
 
 bool Versions::would_choose(const Kernel &kernel, std::span<const Meeting> rows, double work_ns) const {
-  const Policy now = policy().load(std::memory_order_relaxed);
+  const Policy now = policy();
   if (now == Policy::never || is_for_vm_.load(std::memory_order_relaxed) || is_refused()) return false;
   const bool is_automatic = now == Policy::automatic;
   if (is_automatic && vm_is_faster(kernel, work_ns)) return false;
@@ -92,7 +98,7 @@ bool Versions::would_choose(const Kernel &kernel, std::span<const Meeting> rows,
 }
 
 Function Versions::choose(const Kernel &kernel, std::span<const Meeting> rows, double work_ns) const noexcept {
-  const Policy now = policy().load(std::memory_order_relaxed);
+  const Policy now = policy();
   if (now == Policy::never || is_for_vm_.load(std::memory_order_relaxed)) return nullptr;
   if (now == Policy::automatic && vm_is_faster(kernel, work_ns)) return nullptr;
   if (const Version *found = find(rows)) return found->function();
