@@ -12,7 +12,21 @@ from typing import Any
 
 import numpy as np
 from graph import Step
-from values import BFLOAT16, COMPLEX, FLOATS, HALVES, INTEGERS, dtype_of, may_overflow, part, rounded, ulp, unit, wide
+from values import (
+    BFLOAT16,
+    COMPLEX,
+    FLOATS,
+    HALVES,
+    INTEGERS,
+    dtype_of,
+    magnitude,
+    may_overflow,
+    part,
+    rounded,
+    ulp,
+    unit,
+    wide,
+)
 
 import pymx as mx
 
@@ -54,7 +68,7 @@ def function(f: Callable[..., Any], ulps: float = 2) -> Reference:
     def reference(step: Step, x: list[np.ndarray], out: str) -> Judgement:
         if out in COMPLEX:
             truth = f(*(wide(y) for y in _operands(step, x, out)))
-            return truth, 32 * unit(part(out)) * np.abs(truth) + 1e-38
+            return truth, 32 * unit(part(out)) * magnitude(truth) + 1e-38
         truth = f(*(wide(y) for y in _operands(step, x, out)))
         return truth, (1 if out in HALVES else ulps) * ulp(out, truth)
 
@@ -80,7 +94,7 @@ def _count(x: np.ndarray, axis: Any) -> int:
 def _sum_bound(x: np.ndarray, out: str, n: float, axes: dict[str, Any]) -> np.ndarray:
     """Any order of adding n terms; halves add in float32 and round once."""
     inner = "float32" if out in HALVES else part(out)
-    size = np.sum(np.abs(wide(x)), **axes)
+    size = np.sum(magnitude(wide(x)), **axes)
     return (n + 2) * 2 * unit(inner) * size + may_overflow(inner, size)
 
 
@@ -224,7 +238,7 @@ def cast(step: Step, x: list[np.ndarray], out: str) -> Judgement:
     source = x[0]
     if source.dtype.kind == "c" and out not in COMPLEX:
         source = source.real
-    truth = source.astype(dtype_of(out))
+    truth = rounded(out, source) if out in FLOATS else source.astype(dtype_of(out))
     if out not in INTEGERS or source.dtype.kind in "biu":
         return truth, 0
     bounds, w = np.iinfo(out), wide(source)

@@ -83,10 +83,27 @@ def may_overflow(name: str, magnitudes: np.ndarray) -> np.ndarray:
     return np.where(magnitudes < _LARGEST.get(name, 1.7e308) / 2, 0, np.inf)
 
 
+def magnitude(x: np.ndarray) -> np.ndarray:
+    """The absolute value; of a complex number the sum of those of its parts, of which a NaN does not hide the other."""
+    if x.dtype.kind != "c":
+        return np.abs(x)
+    return np.where(np.isnan(x.real), 0, np.abs(x.real)) + np.where(np.isnan(x.imag), 0, np.abs(x.imag))
+
+
 def rounded(name: str, x: np.ndarray) -> np.ndarray:
     """x as a floating dtype has it."""
     with np.errstate(all="ignore"):
-        return x.astype(dtype_of(name))
+        return _to_odd(x).astype(BFLOAT16) if name == "bfloat16" else x.astype(dtype_of(name))
+
+
+def _to_odd(x: np.ndarray) -> np.ndarray:
+    """x in float32; what that does not hold ends in a 1, so that rounding it again gives what rounding x once would:
+    ml_dtypes rounds float64 twice on the way to bfloat16."""
+    near = np.atleast_1d(np.asarray(x.astype(np.float32)))
+    held, exact = wide(near), wide(np.atleast_1d(x))
+    bits = near.view(np.uint32) - (np.abs(held) > np.abs(exact)).astype(np.uint32)
+    bits |= ((held != exact) & ~np.isnan(exact)).astype(np.uint32)
+    return bits.view(np.float32).reshape(x.shape)
 
 
 def random_values(rng: np.random.Generator, name: str, shape: tuple[int, ...]) -> np.ndarray:
