@@ -75,7 +75,7 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_tril(mx_array *out, mx_array a, int64_t k
 /* The last two axes of a with 0 below the k-th diagonal. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_triu(mx_array *out, mx_array a, int64_t k, mx_stream MX_OPTIONAL stream);
 
-/* Coordinate arrays of 1-d (or 0-d) xs, one per x: each varies along its own axis; the first two axes are swapped
+/* Coordinate arrays of xs, which are flattened: each varies along its own axis; the first two axes are swapped
  * unless `ij`; `sparse` leaves the other axes at size 1. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_meshgrid(mx_array *outs, size_t cap, size_t *n_outs_out, const mx_array *xs,
                                                 size_t n_xs, bool sparse, bool ij, mx_stream MX_OPTIONAL stream);

@@ -180,8 +180,6 @@ Value triu(const Value &a, int64_t k, const StreamRef &s) {
 SmallVector<Value, 2> meshgrid(Values xs, bool sparse, bool ij, const StreamRef &s) {
   SmallVector<Value, 2> grids;
   for (size_t i = 0; i < xs.size(); i++) {
-    if (rank_of(xs[i]) > 1)
-      fail(MX_ERROR_SHAPE, "meshgrid: xs[%zu] has shape %s, but it must be 1-d", i, to_string(shape_of(xs[i])).c_str());
     size_t place = i;
     if (!ij && xs.size() > 1 && i < 2) place = 1 - i;
     Dims axes;

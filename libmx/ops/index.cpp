@@ -102,6 +102,9 @@ Value scatter(const Value &a, Values indices, const Value &updates, List axes, S
 Value take(const Value &a, const Value &indices, int64_t axis, const StreamRef &s) {
   const Value x = axis == MX_NO_AXIS ? flatten(a, 0, -1, s) : a;
   const int64_t at = normalize_axis(axis == MX_NO_AXIS ? 0 : axis, rank_of(x), "take");
+  if (shape_of(x)[static_cast<size_t>(at)] == 0 && element_count(shape_of(indices)) != 0)
+    fail(MX_ERROR_SHAPE, "take: axis %lld of shape %s has no elements, but there are indices",
+         static_cast<long long>(at), to_string(shape_of(x)).c_str());
   Dims sizes(rank_of(x), -1);
   sizes[static_cast<size_t>(at)] = 1;
   const int64_t n = static_cast<int64_t>(rank_of(indices));

@@ -180,7 +180,8 @@ Value softmax(const Value &a, const Axes &axes, bool precise, const StreamRef &s
   if (list.empty()) return ones_like(x, d, s);
   if (is_last_axis(list, rank) && !is_complex(d)) return make(OpCode::softmax, Attrs().put(precise), {x}, s);
   const Value wide = precise ? astype(x, working(d), s) : x;
-  const Value e = exp(subtract(wide, upper_bound(wide, list, s), s), s);
+  // Nothing has no upper bound, and needs none; the rest stays, so that the graph can be replayed on other sizes.
+  const Value e = exp(reduces_nothing(a, list) ? wide : subtract(wide, upper_bound(wide, list, s), s), s);
   return astype(divide(e, reduce(OpCode::sum, e, list, true, s), s), d, s);
 }
 

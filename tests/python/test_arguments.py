@@ -1,0 +1,38 @@
+"""What functions make of their arguments."""
+
+import numpy as np
+import pytest
+
+import pymx as mx
+
+# ---- nothing, and more than one dimension
+
+
+def test_softmax_of_nothing():
+    for shape, axis in (((0, 3), 0), ((3, 0), 1), ((0, 3), (0, 1)), ((0,), None), ((2, 0, 3), 1), ((2, 0, 3), (0, 1))):
+        for dtype in (mx.float16, mx.float32, mx.complex64):
+            found = mx.softmax(mx.zeros(shape, dtype), axis)
+            assert (found.shape, found.dtype, found.tolist()) == (shape, dtype, np.zeros(shape).tolist())
+    assert mx.softmax(mx.zeros((0, 3), mx.float16), 0, precise=True).shape == (0, 3)
+
+
+def test_softmax_of_nothing_is_replayed_on_something():
+    f = mx.compile(lambda x: mx.softmax(x, 0), shapeless=True)
+    assert f(mx.zeros((0, 2))).shape == (0, 2)
+    np.testing.assert_allclose(np.array(f(mx.zeros((4, 2)))), np.full((4, 2), 0.25))
+
+
+def test_meshgrid_flattens():
+    inputs = (np.arange(4).reshape(2, 2), np.arange(3), np.array(5))
+    for options in ({}, {"indexing": "ij"}, {"sparse": True}):
+        found = mx.meshgrid(*map(mx.array, inputs), **options)
+        for x, expected in zip(found, np.meshgrid(*inputs, **options), strict=True):
+            np.testing.assert_array_equal(np.array(x), expected)
+
+
+def test_take_from_nothing():
+    for a, axis in ((mx.zeros((0,)), None), (mx.zeros((0, 3)), 0), (mx.zeros((3, 0)), 1)):
+        with pytest.raises(ValueError, match=r"^take: ") as error:
+            mx.take(a, mx.array([0]), axis)
+        assert "-1" not in str(error.value)
+        assert mx.take(a, mx.array([], mx.int32), axis).size == 0
