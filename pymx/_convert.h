@@ -42,6 +42,32 @@ static PyObject *raise_status(mx_status status) {
   return NULL;
 }
 
+/* No status: what set_errors names under this is raised for an argument of a wrong type. */
+enum { WRONG_TYPE = 1000 };
+
+/* After an argument could not be converted: a plain TypeError or OverflowError becomes the class that stands for it
+ * here, and says which argument of which function it is about; it keeps the first one as its cause. */
+static void wrong(const char *function, const char *argument) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const mx_status status = type == PyExc_TypeError       ? (mx_status)WRONG_TYPE
+                           : type == PyExc_OverflowError ? MX_ERROR_OVERFLOW
+                                                         : MX_OK;
+  if (!status) {
+    PyErr_Restore(type, value, traceback);
+    return;
+  }
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyErr_Format(error_type(status), "%s: %s: %S", function, argument, value);
+  PyObject *new_type, *new_value, *new_traceback;
+  PyErr_Fetch(&new_type, &new_value, &new_traceback);
+  PyErr_NormalizeException(&new_type, &new_value, &new_traceback);
+  PyException_SetCause(new_value, value);
+  PyErr_Restore(new_type, new_value, new_traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+}
+
 /* set_errors({status: exception class}): what raise_status raises in this interpreter; RuntimeError for the rest. */
 static PyObject *py_set_errors(PyObject *module, PyObject *dict) {
   (void)module;

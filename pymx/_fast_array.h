@@ -134,6 +134,7 @@ static int operand(PyObject *self, PyObject *other, const char *what, mx_array *
     mx_status status = mx_array_dtype(&beside, handle_of(self));
     if (!status) status = mx_array_scalar_weak(temporary, scalar, beside);
     *out = *temporary;
+    if (status == MX_ERROR_OVERFLOW) return PyErr_Format(error_type(status), "%s: %s", what, mx_error_message()), 0;
     return status ? raise_status(status), 0 : 1;
   }
   *owner = PyObject_CallMethod(self, "_operand", "Os", other, what);

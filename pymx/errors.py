@@ -7,11 +7,13 @@ written for MLX catches it.
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentError",
     "AxisError",
     "CancelledWork",
     "DtypeError",
     "FileError",
     "ForkedWorkLost",
+    "FormatError",
     "MXError",
     "NumericError",
     "OutOfRangeError",
@@ -50,6 +52,14 @@ class TraceError(MXError, ValueError):
     """The value of a placeholder was asked for, or a placeholder escaped its trace."""
 
 
+class FormatError(FileError, ValueError):
+    """A file of no known format, where its name does not tell either; MLX's is a ValueError."""
+
+
+class ArgumentError(TypeError, ValueError):
+    """An argument has a type that the function does not take; MLX's is one of the two."""
+
+
 class DtypeError(TypeError, ValueError):
     """The op is not defined for this dtype."""
 
@@ -70,7 +80,7 @@ class RangeError(OverflowError, ValueError):
     """A number does not fit its type, or a shape has too many elements."""
 
 
-# The numbers are those of mx_status in mx/base.h; what is not here is an MXError.
+# The numbers are those of mx_status in mx/base.h, and WRONG_TYPE in _convert.h; what is not here is an MXError.
 BY_STATUS: dict[int, type[Exception]] = {
     1: ValueError,
     2: ValueError,
@@ -94,4 +104,5 @@ BY_STATUS: dict[int, type[Exception]] = {
     20: TraceError,
     21: MXError,
     22: NumericError,
+    1000: ArgumentError,
 }

@@ -122,7 +122,9 @@ def builtin(header: Header, f: Function) -> str:
             body.append(f"else py_result = {code.results[0] if code.results else 'Py_NewRef(Py_None)'};")
         if code.undo:
             body.append(f"if (!py_status && !py_result) {{ {' '.join(code.undo)} }}")
-    condition = " && ".join([f'arity("{f.name}", {len(code.convert)}, py_n)', *code.convert])
+    named = [a.name for a in f.arguments if not a.is_output]
+    converted = [f'({x} || (wrong("{f.name}", "{a}"), 0))' for x, a in zip(code.convert, named, strict=True)]
+    condition = " && ".join([f'arity("{f.name}", {len(code.convert)}, py_n)', *converted])
     run = "\n    ".join(body)
     lines = "\n  ".join([*code.declare, f"if ({condition}) {{\n    {run}\n  }}", *code.release])
     return (

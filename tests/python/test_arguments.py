@@ -36,3 +36,36 @@ def test_take_from_nothing():
             mx.take(a, mx.array([0]), axis)
         assert "-1" not in str(error.value)
         assert mx.take(a, mx.array([], mx.int32), axis).size == 0
+
+
+# ---- errors that help
+
+X = mx.ones((3,))
+WRONG = {
+    "zeros: shape": lambda: mx.zeros(2.0),
+    "ones: shape": lambda: mx.ones((2.0,)),
+    "full: shape": lambda: mx.full("ab", 1),
+    "reshape: shape": lambda: mx.reshape(X, None),
+    "sum: axes": lambda: mx.sum(X, "a"),
+    "zeros: stream": lambda: mx.zeros((2,), stream=5.0),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_arguments_are_named(what):
+    with pytest.raises(mx.ArgumentError, match=what):
+        WRONG[what]()
+
+
+def test_sizes_beyond_64_bits():
+    with pytest.raises(mx.RangeError, match="zeros: shape"):
+        mx.zeros((2**70,))
+
+
+def test_errors_of_others_stay():
+    class Index:
+        def __index__(self):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        mx.zeros((Index(),))
