@@ -14,6 +14,7 @@ from ._ffi import check, fast, ffi, lib
 from .array import array
 from .convert import to_array
 from .device import StreamOrDevice
+from .errors import FileError, FormatError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +102,11 @@ def load(
     `format` is "npy", "npz" or "safetensors"; None goes by the extension, else by the first bytes. The elements are
     read when an array is evaluated, on `stream`; an error then is an OSError too. With `mmap` arrays lie in a mapping
     of the file instead: if another process truncates it meanwhile, this one dies of SIGBUS."""
-    archive = _Archive(file, _format(file, format), mmap)
+    number = _format(file, format)
+    try:
+        archive = _Archive(file, number, mmap)
+    except FileError as e:
+        raise e if number else FormatError(str(e)) from None
     arrays = archive.arrays(stream)
     if return_metadata and archive.format != FORMATS["safetensors"]:
         raise ValueError("load: only safetensors files have metadata")
@@ -124,7 +129,7 @@ def _strings(texts: list[str]) -> tuple[Any, list[Any]]:
 def _named(arrays: Mapping[str, Any]) -> tuple[Any, ...]:
     """The arguments `names, n_names, arrays, n_arrays` of the library, and what must be kept alive."""
     names, keep = _strings(list(arrays))
-    values = [to_array(x) for x in arrays.values()]
+    values = [to_array(x, "save") for x in arrays.values()]
     return names, len(arrays), [x._h for x in values], len(arrays), (keep, values)
 
 
@@ -147,7 +152,7 @@ def _write(file: File, extension: str, save: Any, encode: Any, args: tuple[Any, 
 def save(file: File, arr: array) -> None:
     """Writes an array as an npy file, the bytes that NumPy would write; bfloat16 is the dtype '<V2', as in NumPy with
     ml_dtypes. A path gets the extension .npy if it lacks it."""
-    x = to_array(arr)
+    x = to_array(arr, "save")
     _write(file, ".npy", lib.mx_save_npy, lib.mx_encode_npy, (x._h,))
 
 

@@ -1,5 +1,7 @@
 """What functions make of their arguments."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,15 @@ def test_errors_of_others_stay():
 
     with pytest.raises(KeyError, match="mine"):
         mx.zeros((Index(),))
+
+
+def test_files_of_no_known_format(tmp_path):
+    path = tmp_path / "a.xyz"
+    path.write_bytes(b"nothing that is known")
+    for file in (path, tmp_path / "missing.xyz", io.BytesIO(b"nothing")):
+        for error in (ValueError, OSError, RuntimeError):
+            with pytest.raises(error):
+                mx.load(file)
+    with pytest.raises(OSError, match="opened") as error:
+        mx.load(tmp_path / "missing.npy")
+    assert not isinstance(error.value, ValueError)
