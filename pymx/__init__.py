@@ -16,6 +16,7 @@ from .array import *
 from .compile import *
 from .convert import asarray as asarray
 from .convert import from_dlpack as from_dlpack
+from .creation import *
 from .device import *
 from .dtype import *
 from .errors import *

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 from . import convert
 from ._ffi import NO_AXIS, BufferBase, fast
+from .dtype import Dtype
+from .errors import ArgumentError
 from .vmap import shared as shared
 
 TYPE_CHECKING = False
@@ -18,23 +20,19 @@ if TYPE_CHECKING:
 Scalar: TypeAlias = bool | int | float | complex
 Axes: TypeAlias = "int | Sequence[int] | None"
 
-_NUMBERS = (bool, int, float, complex)
 
-
-def to_array(x: Any) -> array:
+def to_array(x: Any, name: str) -> array:
     """An operand as an array."""
-    return x if isinstance(x, BufferBase) else convert.to_array(x)  # type: ignore[return-value]
+    return x if isinstance(x, BufferBase) else convert.to_array(x, name)  # type: ignore[return-value]
 
 
-def to_pair(a: Any, b: Any) -> tuple[array, array]:
+def to_pair(a: Any, b: Any, name: str) -> tuple[array, array]:
     """Two operands as arrays; a number beside an array is weak."""
     if isinstance(a, BufferBase):
-        if isinstance(b, _NUMBERS):
-            return a, fast.array_scalar_weak(b, a._dtype_code)  # type: ignore[return-value]
-        return a, to_array(b)  # type: ignore[return-value]
-    if isinstance(b, BufferBase) and isinstance(a, _NUMBERS):
-        return fast.array_scalar_weak(a, b._dtype_code), b  # type: ignore[return-value]
-    return to_array(a), to_array(b)
+        return a, b if isinstance(b, BufferBase) else convert.beside(b, a._dtype_code, name)  # type: ignore[return-value]
+    if isinstance(b, BufferBase):
+        return convert.beside(a, b._dtype_code, name), b  # type: ignore[return-value]
+    return convert.to_array(a, name), convert.to_array(b, name)
 
 
 def only_array(x: Any, name: str) -> array:
@@ -42,7 +40,7 @@ def only_array(x: Any, name: str) -> array:
     if not isinstance(x, BufferBase):
         if hasattr(x, "__mlx_array__"):
             return x.__mlx_array__()
-        raise TypeError(f"{name}: expected an array, got {type(x).__name__}")
+        raise ArgumentError(f"{name}: expected an array, got {type(x).__name__}")
     return x  # type: ignore[return-value]
 
 
@@ -56,12 +54,20 @@ def arrays(xs: Sequence[Any], name: str) -> Sequence[array]:
             return xs
     elif isinstance(xs, BufferBase):
         return list(xs)
+    elif not hasattr(xs, "__iter__"):
+        raise ArgumentError(f"{name}: expected a sequence of arrays, got {type(xs).__name__}")
     return [x if isinstance(x, BufferBase) else only_array(x, name) for x in xs]  # type: ignore[misc]
+
+
+def several(x: Any) -> Any:
+    """An int or several: arrays of the host or of this package, which say that they are an int whatever they hold, as a
+    list if they hold several."""
+    return x.tolist() if getattr(x, "ndim", 0) else x
 
 
 def axes(axis: Axes) -> Sequence[int] | None:
     """Several axes; None are all."""
-    return (axis,) if axis is not None and hasattr(axis, "__index__") else axis  # type: ignore[return-value]
+    return None if axis is None else sizes(axis)
 
 
 def one_axis(axis: int | None) -> int:
@@ -71,7 +77,19 @@ def one_axis(axis: int | None) -> int:
 
 def sizes(shape: int | Sequence[int]) -> Sequence[int]:
     """A shape."""
+    if isinstance(shape, (tuple, list)):
+        return shape
+    shape = several(shape)
     return (shape,) if hasattr(shape, "__index__") else shape  # type: ignore[return-value]
+
+
+def dtype_code(dtype: Dtype | None, name: str, default: Dtype | None = None) -> int:
+    """The number of a dtype, of `default` if it is None."""
+    if isinstance(dtype, Dtype):
+        return dtype._code
+    if dtype is None and default is not None:
+        return default._code
+    raise ArgumentError(f"{name}: dtype must be a Dtype, as pymx.float32 is, not {dtype!r}")
 
 
 if TYPE_CHECKING:
@@ -116,7 +134,7 @@ def unary(name: str, doc: str, module: str = "pymx.ops") -> Any:
     call = getattr(fast, name)
 
     def op(a: Any, stream: StreamOrDevice = None) -> Any:
-        return call(a if isinstance(a, BufferBase) else convert.to_array(a), stream)
+        return call(a if isinstance(a, BufferBase) else convert.to_array(a, name), stream)
 
     return named(op, name, doc, module)
 
@@ -127,7 +145,7 @@ def binary(name: str, doc: str, module: str = "pymx.ops") -> Any:
 
     def op(a: Any, b: Any, stream: StreamOrDevice = None) -> Any:
         if not (isinstance(a, BufferBase) and isinstance(b, BufferBase)):
-            a, b = to_pair(a, b)
+            a, b = to_pair(a, b, name)
         return call(a, b, stream)
 
     return named(op, name, doc, module)

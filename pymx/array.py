@@ -7,10 +7,12 @@ from collections.abc import Generator, Iterator
 
 from . import convert, indexing, ops, printing, shape
 from ._ffi import BufferBase, fast
+from ._number import number
+from ._rules import sizes as one_shape
 from .awaiting import wait_for
 from .device import Device, StreamOrDevice, cpu
 from .dtype import DTYPES, Dtype, bfloat16, integer, issubdtype
-from .errors import DtypeError
+from .errors import ArgumentError, DtypeError
 from .evaluate import raise_swallowed, wait_for_export
 
 TYPE_CHECKING = False
@@ -46,9 +48,9 @@ class array(BufferBase):
         if dtype is None and self._set_number(val):
             return
         if val is None:
-            raise TypeError("array(): expected a number, a list, an array or an object with a buffer, got None")
+            raise ArgumentError("array(): expected a number, a list, an array or an object with a buffer, got None")
         if dtype is not None and not isinstance(dtype, Dtype):
-            raise TypeError(f"array(): dtype must be a Dtype, got {type(dtype).__name__}")
+            raise ArgumentError(f"array(): dtype must be a Dtype, got {type(dtype).__name__}")
         self._adopt(convert.from_host(val, dtype))
 
     # ---- what it is
@@ -177,14 +179,12 @@ class array(BufferBase):
 
     def _operand(self, other: Any, what: str) -> array:
         """Another operand as an array, or the error that says what could not be done."""
-        if convert.is_integral(other):
-            return fast.array_scalar_weak(int(other), self._dtype_code)
         if not self._is_operand(other):
-            raise ValueError(f"Cannot perform {what} on an array and {type(other).__name__}")
-        return convert.to_array(other)
+            raise ArgumentError(f"Cannot perform {what} on an array and {type(other).__name__}")
+        return convert.beside(other, self._dtype_code, what)
 
     def _is_operand(self, other: Any) -> bool:
-        return convert.is_integral(other) or convert._has_memory(other)
+        return number(other) is not None or convert._has_memory(other)
 
     def __div__(self, other: Any) -> array:
         return self / other
@@ -267,12 +267,11 @@ class array(BufferBase):
 
     def reshape(self, *sizes: Any, stream: StreamOrDevice = None) -> array:
         """The row-major elements in another shape, given as one sequence or as several numbers."""
-        to = sizes[0] if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes
-        return fast.reshape(self, to, stream)
+        return fast.reshape(self, one_shape(sizes[0]) if len(sizes) == 1 else sizes, stream)
 
     def transpose(self, *axes: Any, stream: StreamOrDevice = None) -> array:
         """The axes in another order, given as one sequence or as several numbers; none reverses them."""
-        order = axes[0] if len(axes) == 1 and not hasattr(axes[0], "__index__") else axes
+        order = one_shape(axes[0]) if len(axes) == 1 and axes[0] is not None else axes
         return shape.transpose(self, order or None, stream=stream)
 
     # ---- functions as methods

@@ -8,13 +8,14 @@ copy=False is asked for.
 
 from __future__ import annotations
 
-import sys
 from array import array as HostArray
 
 from . import lifecycle
 from ._ffi import BufferBase, fast
+from ._number import NUMBERS as _NUMBERS
+from ._number import number
 from .dtype import Dtype, bool_, complex64, complex128, float16, float32, float64, int32, int64, uint64
-from .errors import RangeError
+from .errors import ArgumentError, RangeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ __all__ = ["asarray", "from_dlpack", "from_host", "scalar", "to_array"]
 
 _TYPECODES = {"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q"}
 _TYPECODES |= {"uint64": "Q", "float32": "f", "float64": "d"}
-_NUMBERS = (bool, int, float, complex)
 _NARROWER = {float64._code: float32, complex128._code: complex64}  # what memory becomes where no dtype is asked for
 
 
@@ -35,6 +35,8 @@ def scalar(value: float | complex, dtype: Dtype | None = None) -> array:
     if isinstance(value, bool):
         natural = bool_
     elif isinstance(value, int):
+        if not -(2**63) <= value < 2**64:
+            raise RangeError(f"an array of {value}, which does not fit into 64 bits")
         natural = int32 if -(2**31) <= value < 2**31 else int64 if value < 2**63 else uint64
     else:
         natural = float32 if isinstance(value, float) else complex64
@@ -45,22 +47,40 @@ def scalar(value: float | complex, dtype: Dtype | None = None) -> array:
     return fast.astype(fast.array_scalar(value, natural._code), dtype._code, None)
 
 
-def is_integral(x: Any) -> bool:
-    """Whether `x` is an int or a number that says so, as NumPy's integers do. Nobody can have said it where `numbers`
-    was never imported, which takes longer than most of our modules."""
-    numbers = sys.modules.get("numbers")
-    return isinstance(x, int) or (numbers is not None and isinstance(x, numbers.Integral))
+def beside(x: Any, code: int, name: str) -> array:
+    """An operand of the function `name` beside an array of a dtype, as an array: numbers are weak, and ints have to
+    fit."""
+    value: Any = x if isinstance(x, _NUMBERS) else number(x)
+    if value is None:
+        return to_array(x, name)
+    try:
+        return fast.array_scalar_weak(value, code)
+    except RangeError as e:
+        is_known = -(2**63) <= value < 2**64  # to the library, which then says what it does not fit
+        raise RangeError(f"{name}: {e if is_known else f'{value} does not fit in 64 bits'}") from None
 
 
-def to_array(x: Any, dtype: Dtype | None = None) -> array:
-    """An operand as an array: arrays stay what they are, numbers get their default dtype or `dtype`."""
+def filling(x: Any, dtype: Dtype | None, name: str) -> array:
+    """What the function `name` fills an array of a dtype with: as an operand beside it, but cast."""
+    value = number(x)
+    if value is None or dtype is None:
+        return to_array(x, name)
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    return beside(value, dtype._code, name) if is_int else scalar(value, dtype)
+
+
+def to_array(x: Any, name: str) -> array:
+    """An operand of the function `name` as an array: arrays stay what they are, numbers get their default dtype."""
     if isinstance(x, BufferBase):
         return x  # type: ignore[return-value]
     if isinstance(x, _NUMBERS):
-        return scalar(x, dtype)
-    if isinstance(x, (list, tuple, str, bytes, dict)) or x is None:
-        raise ValueError(f"expected a number or an array, got {type(x).__name__}")
-    return from_host(x)
+        return scalar(x)
+    if not isinstance(x, (list, tuple, bytes)):
+        try:
+            return from_host(x)
+        except ArgumentError:  # which knows of no function
+            pass
+    raise ArgumentError(f"{name}: expected a number or an array, got {type(x).__name__}")
 
 
 def from_host(value: Any, dtype: Dtype | None = None) -> array:
@@ -76,7 +96,7 @@ def from_host(value: Any, dtype: Dtype | None = None) -> array:
         return _as(fast.positive(value.__mlx_array__(), None), dtype)
     found = _from_memory(value, dtype)
     if found is None:
-        raise ValueError(f"cannot make an array of {type(value).__name__}")
+        raise ArgumentError(f"cannot make an array of {type(value).__name__}")
     return found
 
 
@@ -143,7 +163,7 @@ def _from_parts(flat: Any, shape: list[int], dtype: Dtype | None) -> array:
     parts = []
     for item in flat:
         if not isinstance(item, (BufferBase, *_NUMBERS)) and not _has_memory(item):
-            raise ValueError(f"cannot make an array of a list with a {type(item).__name__} in it")
+            raise ArgumentError(f"cannot make an array of a list with a {type(item).__name__} in it")
         parts.append(_as(item, dtype) if isinstance(item, BufferBase) else from_host(item, dtype))  # type: ignore[arg-type]
     inner = parts[0].shape
     if any(part.shape != inner for part in parts):
@@ -161,6 +181,8 @@ def _has_memory(x: Any) -> bool:
 
 
 def _view(x: Any) -> memoryview | None:
+    if getattr(getattr(x, "dtype", None), "kind", "") in ("m", "M"):
+        return None  # times and dates of NumPy give out their bytes as if they were nothing more
     try:
         return memoryview(x)
     except (TypeError, ValueError, BufferError):
@@ -205,6 +227,8 @@ def asarray(a: Any, dtype: Dtype | None = None, *, copy: bool | None = None) -> 
     copied unless copy=False: then the array lies on the memory of `a`, which must not change while the array or
     anything computed from it lazily is in use. ValueError where that takes a copy, and for arrays of this class, as in
     MLX: they are not memory of the host."""
+    if dtype is not None and not isinstance(dtype, Dtype):
+        raise ArgumentError(f"asarray: dtype must be a Dtype, got {dtype!r}")
     if copy is False:
         return _without_copy(a, dtype)
     if isinstance(a, BufferBase) and not copy:
@@ -221,7 +245,10 @@ def _without_copy(a: Any, dtype: Dtype | None) -> array:
         if found is not None and dtype is None and found._dtype_code in _NARROWER:
             found = None
     elif hasattr(a, "__dlpack__"):
-        found = from_dlpack(a, copy=False)
+        try:
+            found = from_dlpack(a, copy=False)
+        except BufferError as e:
+            raise ValueError(f"asarray: {type(a).__name__} cannot become an array: {e}") from None
     if found is None or (dtype is not None and found._dtype_code != dtype._code):
         raise ValueError(f"asarray: {type(a).__name__} cannot become an array of this dtype without a copy")
     return found

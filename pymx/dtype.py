@@ -7,16 +7,20 @@ import math
 from enum import Enum
 
 from ._ffi import fast
+from ._number import number as _number
+from .errors import ArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from .array import array
+    from .array_api.info import Info
 
 __all__ = [
     "Dtype",
     "DtypeCategory",
+    "__array_namespace_info__",
     "bfloat16",
     "bool_",
     "can_cast",
@@ -151,6 +155,9 @@ _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["compl
 
 def issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool:
     """Whether a dtype or category is, or is below, another one."""
+    for x in (arg1, arg2):
+        if not isinstance(x, (Dtype, DtypeCategory)):
+            raise ArgumentError(f"issubdtype: expected dtypes or their categories, got {x!r}")
     if isinstance(arg2, Dtype):
         return arg1 is arg2
     at = arg1._category if isinstance(arg1, Dtype) else arg1
@@ -161,10 +168,14 @@ def issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool
 
 def isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool:
     """Whether a dtype is of a kind, in the words of the array API standard: "bool", "integral", "real floating"..."""
+    if not isinstance(dtype, Dtype):
+        raise ArgumentError(f"isdtype: expected a Dtype, got {dtype!r}")
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, Dtype):
         return dtype is kind
+    if not isinstance(kind, str):
+        raise ArgumentError(f"isdtype: a kind must be a Dtype, a str or a tuple of these, not {kind!r}")
     if kind not in _KINDS:
         raise ValueError(f"isdtype: unknown kind {kind!r}; one of {', '.join(map(repr, _KINDS))}")
     return dtype in _KINDS[kind]
@@ -173,8 +184,13 @@ def isdtype(dtype: Dtype, kind: Dtype | str | tuple[Dtype | str, ...]) -> bool:
 def result_type(*arrays_and_dtypes: array | Dtype | float | complex) -> Dtype:
     """The dtype that results from combining arrays and dtypes in an arithmetic op. Python's numbers are weak: they only
     count by kind, and not beside a dtype of their kind or a higher one."""
-    strong = [d for d in map(_dtype_of, arrays_and_dtypes) if d is not None]
-    weak = [x for x in arrays_and_dtypes if isinstance(x, (bool, int, float, complex))]
+    strong, weak = [], []
+    for x in arrays_and_dtypes:
+        dtype, value = _dtype_of(x), _number(x)
+        if dtype is None and value is None:
+            raise ArgumentError(f"result_type: expected arrays, dtypes or numbers, got {type(x).__name__}")
+        strong += [] if dtype is None else [dtype]
+        weak += [] if value is None else [value]
     if not strong and not weak:
         raise ValueError("result_type: needs an array or a dtype")
     code = strong[0]._code if strong else bool_._code
@@ -189,12 +205,25 @@ def can_cast(from_: array | Dtype, to: Dtype) -> bool:
     """Whether promotion with `to` gives `to`: no kind and no range gets lost."""
     dtype = _dtype_of(from_)
     if dtype is None:
-        raise TypeError(f"can_cast: expected an array or a dtype, got {type(from_).__name__}")
+        raise ArgumentError(f"can_cast: expected an array or a dtype, got {from_!r}")
+    if not isinstance(to, Dtype):
+        raise ArgumentError(f"can_cast: expected a Dtype to cast to, got {to!r}")
     return bool(fast.dtype_promote(dtype._code, to._code) == to._code)
 
 
 def _dtype_of(x: Any) -> Dtype | None:
-    return x if isinstance(x, Dtype) else getattr(x, "dtype", None)
+    found = x if isinstance(x, Dtype) else getattr(x, "dtype", None)
+    return found if isinstance(found, Dtype) else None
+
+
+def _limited(x: Any, category: DtypeCategory, name: str, needed: str) -> Dtype:
+    """The dtype that finfo or iinfo was asked about."""
+    found = _dtype_of(x)
+    if found is None:
+        raise ArgumentError(f"{name}: expected a Dtype or an array, got {x!r}")
+    if not issubdtype(found, category):
+        raise ValueError(f"{name}: {found} is not {needed}")
+    return found
 
 
 def _default(x: float | complex) -> Dtype:
@@ -203,6 +232,13 @@ def _default(x: float | complex) -> Dtype:
     if isinstance(x, int):
         return int32 if -(2**31) <= x < 2**31 else int64
     return float32 if isinstance(x, float) else complex64
+
+
+def __array_namespace_info__() -> Info:
+    """What this namespace can do and what it makes by default, in the words of the array API standard."""
+    from .array_api.info import Info
+
+    return Info({"real floating": float32, "complex floating": complex64, "integral": int32, "indexing": int32})
 
 
 # bits of the exponent and of the fraction
@@ -217,9 +253,7 @@ class finfo:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "smallest_normal")
 
     def __init__(self, dtype: Dtype | array) -> None:
-        found = _dtype_of(dtype)
-        if found is None or not issubdtype(found, inexact):
-            raise ValueError(f"finfo: {found} is not inexact")
+        found = _limited(dtype, inexact, "finfo", "inexact")
         self.dtype = _PARTS.get(found, found)
         exponent, fraction = _FORMATS[self.dtype]
         bias = 2 ** (exponent - 1) - 1
@@ -239,9 +273,7 @@ class iinfo:
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, dtype: Dtype | array) -> None:
-        found = _dtype_of(dtype)
-        if found is None or not issubdtype(found, integer):
-            raise ValueError(f"iinfo: {found} is not an integer dtype")
+        found = _limited(dtype, integer, "iinfo", "an integer dtype")
         self.dtype = found
         self.bits = found.size * 8
         signed = found._category is signedinteger

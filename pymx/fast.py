@@ -55,7 +55,7 @@ def rope(
     is the first position, a number or an integer array (batch)."""
     if (base is None) == (freqs is None):
         raise ValueError("rope: give base or freqs, and not both")
-    offset = convert.to_array(offset)
+    offset = convert.to_array(offset, "rope")
     number = 0.0 if base is None else base
     return _fast.fast_rope(only_array(a, "rope"), dims, traditional, number, scale, offset, freqs, stream)
 

@@ -21,7 +21,7 @@ __all__ = ["argwhere", "nonzero", "unique"]
 def argwhere(a: Any, *, size: int | None = None, stream: StreamOrDevice = None) -> array:
     """int64 (n, a.ndim): the positions of the elements that are not 0, in row-major order. Evaluates, unless `size`
     says how many rows are wanted: rows of 0 follow if there are fewer."""
-    a = to_array(a)
+    a = to_array(a, "argwhere")
     return fast.argwhere(a, _count(a, "argwhere", stream) if size is None else size, stream)
 
 
@@ -74,7 +74,7 @@ def unique(
 
 
 def _fill(value: Any, a: array) -> array:
-    fill = value if isinstance(value, BufferBase) else convert.to_array(value, a.dtype)
+    fill = value if isinstance(value, BufferBase) else convert.filling(value, a.dtype, "unique")
     if fill.ndim:
         raise ValueError(f"unique: fill_value must be a number, not an array of shape {fill.shape}")
     return fill  # type: ignore[return-value]

@@ -63,7 +63,7 @@ def hadamard_transform(a: array, scale: float | None = None, stream: StreamOrDev
     """H_n times the last axis, of size n = m 2^k with m 1, 12, 20 or 28, times `scale` (1 / sqrt(n) if None). A 0-d
     array counts as n = 1. Integers become float32, float16 and bfloat16 are computed in float32. ValueError for
     other n."""
-    a = to_array(a)
+    a = to_array(a, "hadamard_transform")
     n = a.shape[-1] if a.shape else 1
     power = (n & -n).bit_length() - 1 if n else 0
     m = n >> power

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from . import convert
 from ._ffi import BufferBase, fast
+from ._number import is_integral, number
 from .dtype import bool_, complex128, float64, inexact, issubdtype
 from .errors import OutOfRangeError, RangeError, TraceError
 
@@ -101,7 +102,7 @@ def _item(item: Any) -> Sequence[Any]:
         return (item,)
     if isinstance(item, bool):  # a mask without dimensions
         return (_NewAxis(item),)
-    if convert.is_integral(item):
+    if is_integral(item):
         return (int(item),)
     if isinstance(item, list):
         found = convert.from_host(item) if item else fast.array_new(b"", (0,), 7)
@@ -257,21 +258,18 @@ def _drop_leading(value: array, ndim: int) -> array:
 # ---- updates
 
 
-def _value(x: array, value: Any) -> array:
+def _value(x: array, value: Any, name: str = "at") -> array:
     if isinstance(value, BufferBase):
         return value  # type: ignore[return-value]
+    if number(value) is not None:
+        return convert.beside(value, x._dtype_code, name)
     # Numbers of the host have double precision, which only such an array keeps.
-    dtype = x.dtype if x._dtype_code in (float64._code, complex128._code) else None
-    if dtype is float64 and isinstance(value, complex):
-        dtype = None
-    if isinstance(value, (bool, int, float, complex)):
-        return convert.scalar(value, dtype)
-    return convert.from_host(value, dtype)
+    return convert.from_host(value, x.dtype if x._dtype_code in (float64._code, complex128._code) else None)
 
 
 def updated(x: array, key: Any, value: Any, mode: int) -> array:
     """x with `value` combined into x[key]; x itself stays."""
-    update = _value(x, value)
+    update = _value(x, value, "assignment" if mode == ASSIGN else "at")
     mask = _lone_mask(x, key)
     if mask is not None and mode == ASSIGN:
         return _masked(x, mask, update)

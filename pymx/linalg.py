@@ -101,7 +101,7 @@ def pinv(a: array, *, stream: StreamOrDevice = None) -> array:
 
 def cross(a: array, b: array, axis: int = -1, *, stream: StreamOrDevice = None) -> array:
     """The cross product of vectors of 2 or 3 along an axis."""
-    return fast.linalg_cross(*to_pair(a, b), axis, stream)
+    return fast.linalg_cross(*to_pair(a, b, "cross"), axis, stream)
 
 
 def eigvals(a: array, *, stream: StreamOrDevice = None) -> array:
@@ -143,12 +143,12 @@ def lu_factor(a: array, *, stream: StreamOrDevice = None) -> tuple[array, array]
 
 def solve(a: array, b: array, *, stream: StreamOrDevice = None) -> array:
     """x with a x = b for a square a; b is (..., n, k) or (n)."""
-    return fast.linalg_solve(*to_pair(a, b), stream)
+    return fast.linalg_solve(*to_pair(a, b, "solve"), stream)
 
 
 def solve_triangular(a: array, b: array, *, upper: bool = False, stream: StreamOrDevice = None) -> array:
     """As solve for a triangular a; the other triangle is not read."""
-    return fast.linalg_solve_triangular(*to_pair(a, b), upper, stream)
+    return fast.linalg_solve_triangular(*to_pair(a, b, "solve_triangular"), upper, stream)
 
 
 def det(a: array, *, stream: StreamOrDevice = None) -> array:

@@ -7,7 +7,20 @@ their kind. `stream` says where the work will run: a stream, a device, or None f
 from __future__ import annotations
 
 from ._ffi import fast
-from ._rules import Axes, axes, binary, named, one_axis, only_array, reduction, shared, to_array, to_pair, unary
+from ._rules import (
+    Axes,
+    axes,
+    binary,
+    dtype_code,
+    named,
+    one_axis,
+    only_array,
+    reduction,
+    shared,
+    to_array,
+    to_pair,
+    unary,
+)
 from .convert import scalar
 from .device import StreamOrDevice
 from .dtype import Dtype, bfloat16, complexfloating, issubdtype
@@ -241,9 +254,8 @@ conj = conjugate
 
 
 def expm1(a: Any, stream: StreamOrDevice = None) -> array:
-    """exp(a) - 1 without cancellation near 0. DtypeError for complex numbers, as in MLX; pymx.array_api.expm1 takes
-    them."""
-    x = to_array(a)
+    """exp(a) - 1 without cancellation near 0. DtypeError for complex numbers; pymx.array_api.expm1 takes them."""
+    x = to_array(a, "expm1")
     if issubdtype(x.dtype, complexfloating):
         raise DtypeError(f"expm1: not defined for {x.dtype._name}, but for real numbers")
     return fast.expm1(x, stream)
@@ -251,17 +263,17 @@ def expm1(a: Any, stream: StreamOrDevice = None) -> array:
 
 def round(a: Any, /, decimals: int = 0, stream: StreamOrDevice = None) -> array:
     """Rounds to `decimals` decimals (negative: before the point), halves to even."""
-    return fast.round(to_array(a), decimals, stream)
+    return fast.round(to_array(a, "round"), decimals, stream)
 
 
 def to_fp8(x: Any, *, stream: StreamOrDevice = None) -> array:
     """Floating to 8-bit E4M3 in uint8, saturating (OCP 8-bit floating point specification)."""
-    return fast.to_fp8(to_array(x), stream)
+    return fast.to_fp8(to_array(x, "to_fp8"), stream)
 
 
 def from_fp8(x: array, dtype: Dtype = bfloat16, *, stream: StreamOrDevice = None) -> array:
     """8-bit E4M3 in uint8 to a floating dtype."""
-    return fast.from_fp8(x, dtype._code, stream)
+    return fast.from_fp8(only_array(x, "from_fp8"), dtype_code(dtype, "from_fp8"), stream)
 
 
 def nan_to_num(
@@ -272,9 +284,8 @@ def nan_to_num(
     *,
     stream: StreamOrDevice = None,
 ) -> array:
-    """Replaces NaN by `nan`, and infinities by `posinf` and `neginf`, or by the largest and the lowest finite
-    number."""
-    a = to_array(a)
+    """Replaces NaN by `nan`, infinities by `posinf` and `neginf`, or by the largest and the lowest finite number."""
+    a = to_array(a, "nan_to_num")
     high = None if posinf is None else scalar(posinf, a.dtype)
     low = None if neginf is None else scalar(neginf, a.dtype)
     return fast.nan_to_num(a, nan, high, low, stream)
@@ -282,12 +293,12 @@ def nan_to_num(
 
 def divmod(a: Any, b: Any, stream: StreamOrDevice = None) -> list[array]:
     """Both floor_divide and remainder."""
-    return list(fast.divmod(*to_pair(a, b), stream))
+    return list(fast.divmod(*to_pair(a, b, "divmod"), stream))
 
 
 def array_equal(a: Any, b: Any, equal_nan: bool = False, stream: StreamOrDevice = None) -> array:
     """0-d bool: same shape and all elements equal; NaN equals NaN if equal_nan."""
-    return fast.array_equal(*to_pair(a, b), equal_nan, stream)
+    return fast.array_equal(*to_pair(a, b, "array_equal"), equal_nan, stream)
 
 
 def isclose(
@@ -301,7 +312,7 @@ def isclose(
     stream: StreamOrDevice = None,
 ) -> array:
     """bool: |a - b| <= atol + rtol * |b|; infinities of the same sign are close; NaN to NaN if equal_nan."""
-    return fast.isclose(*to_pair(a, b), rtol, atol, equal_nan, stream)
+    return fast.isclose(*to_pair(a, b, "isclose"), rtol, atol, equal_nan, stream)
 
 
 def allclose(
@@ -315,19 +326,19 @@ def allclose(
     stream: StreamOrDevice = None,
 ) -> array:
     """0-d bool: isclose everywhere."""
-    return fast.allclose(*to_pair(a, b), rtol, atol, equal_nan, stream)
+    return fast.allclose(*to_pair(a, b, "allclose"), rtol, atol, equal_nan, stream)
 
 
 def where(condition: Any, x: Any, y: Any, /, *, stream: StreamOrDevice = None) -> array:
     """x where the condition is not 0, else y; the three are broadcast."""
-    return fast.where(to_array(condition), *to_pair(x, y), stream)
+    return fast.where(to_array(condition, "where"), *to_pair(x, y, "where"), stream)
 
 
 def clip(a: Any, /, a_min: Any, a_max: Any, *, stream: StreamOrDevice = None) -> array:
     """minimum(maximum(a, a_min), a_max); either bound may be None, not both."""
-    a = to_array(a)
-    low = None if a_min is None else to_pair(a, a_min)[1]
-    high = None if a_max is None else to_pair(a, a_max)[1]
+    a = to_array(a, "clip")
+    low = None if a_min is None else to_pair(a, a_min, "clip")[1]
+    high = None if a_max is None else to_pair(a, a_max, "clip")[1]
     return fast.clip(a, low, high, stream)
 
 
@@ -381,7 +392,7 @@ def std(
     return fast.std(only_array(a, "std"), axes(axis), keepdims, ddof, stream)
 
 
-def count_nonzero(a: array, /, *, axis: Axes = None, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
+def count_nonzero(a: array, /, axis: Axes = None, *, keepdims: bool = False, stream: StreamOrDevice = None) -> array:
     """int32: how many are not 0."""
     return fast.count_nonzero(only_array(a, "count_nonzero"), axes(axis), keepdims, stream)
 
@@ -416,7 +427,7 @@ def _scan(name: str, doc: str) -> Any:
     ) -> Any:
         a = only_array(a, name)
         if dtype is not None and a.dtype is not dtype:
-            a = fast.astype(a, dtype._code, stream)
+            a = fast.astype(a, dtype_code(dtype, name), stream)
         return call(a, one_axis(axis), reverse, inclusive, stream)
 
     return named(op, name, doc, __name__)
@@ -486,4 +497,4 @@ def searchsorted(sorted_sequence: array, values: Any, /, side: str = "left", *, 
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
     line = shared(sorted_sequence, "the sorted array of searchsorted")
-    return fast.searchsorted(*to_pair(line, values), side == "right", stream)
+    return fast.searchsorted(*to_pair(line, values, "searchsorted"), side == "right", stream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._ffi import fast
-from ._rules import only_array, to_array, to_pair
+from ._rules import dtype_code, only_array, to_array, to_pair
 from .device import StreamOrDevice
 from .dtype import Dtype, bool_, int64
 
@@ -42,22 +42,22 @@ def addmm(
     c: array, a: array, b: array, /, alpha: float = 1.0, beta: float = 1.0, *, stream: StreamOrDevice = None
 ) -> array:
     """alpha * matmul(a, b) + beta * c; c is broadcast to the product."""
-    return fast.addmm(to_array(c), only_array(a, "addmm"), only_array(b, "addmm"), alpha, beta, stream)
+    return fast.addmm(to_array(c, "addmm"), only_array(a, "addmm"), only_array(b, "addmm"), alpha, beta, stream)
 
 
 def inner(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
     """The sum of products over the last axes of both; a product if one is 0-d."""
-    return fast.inner(*to_pair(a, b), stream)
+    return fast.inner(*to_pair(a, b, "inner"), stream)
 
 
 def outer(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
     """The products of all pairs of the flattened operands: (size of a, size of b)."""
-    return fast.outer(*to_pair(a, b), stream)
+    return fast.outer(*to_pair(a, b, "outer"), stream)
 
 
-def vecdot(a: array, b: array, /, *, axis: int = -1, stream: StreamOrDevice = None) -> array:
+def vecdot(a: array, b: array, /, axis: int = -1, *, stream: StreamOrDevice = None) -> array:
     """The sum of conjugate(a) * b along an axis of the broadcast operands."""
-    return fast.vecdot(*to_pair(a, b), axis, stream)
+    return fast.vecdot(*to_pair(a, b, "vecdot"), axis, stream)
 
 
 def tensordot(
@@ -78,7 +78,7 @@ def tensordot(
 
 def kron(a: array, b: array, *, stream: StreamOrDevice = None) -> array:
     """The Kronecker product; the operand of lower rank gets leading axes of size 1."""
-    return fast.kron(*to_pair(a, b), stream)
+    return fast.kron(*to_pair(a, b, "kron"), stream)
 
 
 def trace(
@@ -92,8 +92,9 @@ def trace(
     stream: StreamOrDevice = None,
 ) -> array:
     """The sum of a diagonal, cast to `dtype` first."""
-    code = a._dtype_code if dtype is None else dtype._code
-    return fast.trace(only_array(a, "trace"), offset, axis1, axis2, code, stream)
+    a = to_array(a, "trace")
+    code = a._dtype_code if dtype is None else dtype_code(dtype, "trace")
+    return fast.trace(a, offset, axis1, axis2, code, stream)
 
 
 _CONVOLVE_MODES = {"full": 0, "valid": 1, "same": 2}
@@ -104,7 +105,7 @@ def convolve(a: array, v: array, /, mode: str = "full", *, stream: StreamOrDevic
     size of the longer one ("same")."""
     if mode not in _CONVOLVE_MODES:
         raise ValueError(f"convolve: mode must be one of {', '.join(_CONVOLVE_MODES)}, not {mode!r}")
-    return fast.convolve(*to_pair(a, v), _CONVOLVE_MODES[mode], stream)
+    return fast.convolve(*to_pair(a, v, "convolve"), _CONVOLVE_MODES[mode], stream)
 
 
 def einsum(subscripts: str, *operands: Any, stream: StreamOrDevice = None) -> array:
@@ -112,13 +113,13 @@ def einsum(subscripts: str, *operands: Any, stream: StreamOrDevice = None) -> ar
     are summed over. Without an arrow the result has the letters that occur once, in alphabetical order. A letter that
     an operand repeats takes its diagonal, "..." stands for any axes, which are broadcast as sizes of 1 are. Operands
     are contracted in pairs, in the order that einsum_path tells."""
-    return fast.einsum(subscripts, [to_array(x) for x in operands], stream)
+    return fast.einsum(subscripts, [to_array(x, "einsum") for x in operands], stream)
 
 
 def einsum_path(subscripts: str, *operands: Any) -> tuple[list[tuple[int, ...]], str]:
     """The contractions of einsum, each as the positions of its operands in the list of those that are left, from which
     they go, and to the end of which their result comes; and a text that says so."""
-    arrays = [to_array(x) for x in operands]
+    arrays = [to_array(x, "einsum_path") for x in operands]
     flat = iter(fast.einsum_path(subscripts, arrays))
     path = [tuple(next(flat) for _ in range(n)) for n in flat]
     shapes = ", ".join(str(x.shape) for x in arrays)

@@ -7,7 +7,7 @@ what is usual: 4 bits in groups of 64 for "affine"."""
 from __future__ import annotations
 
 from ._ffi import fast
-from ._rules import only_array
+from ._rules import dtype_code, only_array
 from .device import StreamOrDevice
 from .dtype import Dtype, bfloat16, result_type
 
@@ -36,8 +36,8 @@ def quantize(
     group_size: int | None = None,
     bits: int | None = None,
     mode: str = "affine",
-    *,
     global_scale: array | None = None,
+    *,
     stream: StreamOrDevice = None,
 ) -> tuple[array, ...]:
     """The codes of w packed into uint32, scales, and in mode "affine" biases: one of each per `group_size` neighbours
@@ -68,7 +68,7 @@ def dequantize(
         dtype = bfloat16
         if mode == "affine":
             dtype = scales.dtype if biases is None else result_type(scales, biases)
-    return fast.dequantize(w, scales, biases, *form, global_scale, dtype._code, stream)
+    return fast.dequantize(w, scales, biases, *form, global_scale, dtype_code(dtype, "dequantize"), stream)
 
 
 def quantized_matmul(
@@ -81,8 +81,8 @@ def quantized_matmul(
     group_size: int | None = None,
     bits: int | None = None,
     mode: str = "affine",
-    *,
     global_scale: array | None = None,
+    *,
     stream: StreamOrDevice = None,
 ) -> array:
     """x @ dequantize(w, ...).T, or without the transposition, over broadcast batches. Has x's dtype, in mode "affine"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ._ffi import fast
-from ._rules import only_array, sizes, to_array
+from ._rules import dtype_code, only_array, sizes, to_array
 from .device import StreamOrDevice
 from .dtype import Dtype, float32, int32
 
@@ -96,7 +96,14 @@ def uniform(
     stream: StreamOrDevice = None,
 ) -> array:
     """Uniform in [low, high); the bounds broadcast to `shape`."""
-    return fast.random_uniform(to_array(low), to_array(high), sizes(shape), (dtype or float32)._code, key, stream)
+    return fast.random_uniform(
+        to_array(low, "uniform"),
+        to_array(high, "uniform"),
+        sizes(shape),
+        dtype_code(dtype, "uniform", float32),
+        key,
+        stream,
+    )
 
 
 def normal(
@@ -108,9 +115,9 @@ def normal(
     stream: StreamOrDevice = None,
 ) -> array:
     """Normal with mean `loc` (0) and standard deviation `scale` (1)."""
-    loc = None if loc is None else to_array(loc)
-    scale = None if scale is None else to_array(scale)
-    return fast.random_normal(sizes(shape), (dtype or float32)._code, loc, scale, key, stream)
+    loc = None if loc is None else to_array(loc, "normal")
+    scale = None if scale is None else to_array(scale, "normal")
+    return fast.random_normal(sizes(shape), dtype_code(dtype, "normal", float32), loc, scale, key, stream)
 
 
 def multivariate_normal(
@@ -122,7 +129,9 @@ def multivariate_normal(
     stream: StreamOrDevice = None,
 ) -> array:
     """Normal vectors (shape..., n) with mean (..., n) and covariance (..., n, n)."""
-    return fast.random_multivariate_normal(mean, cov, sizes(shape), (dtype or float32)._code, key, stream)
+    return fast.random_multivariate_normal(
+        mean, cov, sizes(shape), dtype_code(dtype, "multivariate_normal", float32), key, stream
+    )
 
 
 def randint(
@@ -134,14 +143,21 @@ def randint(
     stream: StreamOrDevice = None,
 ) -> array:
     """Uniform integers in [low, high); the bounds broadcast to `shape`."""
-    return fast.random_randint(to_array(low), to_array(high), sizes(shape), (dtype or int32)._code, key, stream)
+    return fast.random_randint(
+        to_array(low, "randint"),
+        to_array(high, "randint"),
+        sizes(shape),
+        dtype_code(dtype, "randint", int32),
+        key,
+        stream,
+    )
 
 
 def bernoulli(
     p: Any = 0.5, shape: Sequence[int] | None = None, key: array | None = None, stream: StreamOrDevice = None
 ) -> array:
     """bool: true with probability p, which must be floating; in the shape of p unless one is given."""
-    return fast.random_bernoulli(to_array(p), None if shape is None else sizes(shape), key, stream)
+    return fast.random_bernoulli(to_array(p, "bernoulli"), None if shape is None else sizes(shape), key, stream)
 
 
 def truncated_normal(
@@ -154,8 +170,10 @@ def truncated_normal(
 ) -> array:
     """Standard normal within [lower, upper], or lower if that is empty; in the bounds' shape unless one is given."""
     shape = None if shape is None else sizes(shape)
-    code = (dtype or float32)._code
-    return fast.random_truncated_normal(to_array(lower), to_array(upper), shape, code, key, stream)
+    code = dtype_code(dtype, "truncated_normal", float32)
+    return fast.random_truncated_normal(
+        to_array(lower, "truncated_normal"), to_array(upper, "truncated_normal"), shape, code, key, stream
+    )
 
 
 def gumbel(
@@ -165,7 +183,7 @@ def gumbel(
     stream: StreamOrDevice = None,
 ) -> array:
     """The standard Gumbel distribution."""
-    return fast.random_gumbel(sizes(shape), (dtype or float32)._code, key, stream)
+    return fast.random_gumbel(sizes(shape), dtype_code(dtype, "gumbel", float32), key, stream)
 
 
 def laplace(
@@ -177,7 +195,7 @@ def laplace(
     stream: StreamOrDevice = None,
 ) -> array:
     """The Laplace distribution."""
-    return fast.random_laplace(sizes(shape), (dtype or float32)._code, loc, scale, key, stream)
+    return fast.random_laplace(sizes(shape), dtype_code(dtype, "laplace", float32), loc, scale, key, stream)
 
 
 def categorical(

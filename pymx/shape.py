@@ -1,16 +1,28 @@
-"""Making arrays, changing their shape and layout, taking and putting by index: mx/shape.h with MLX's names and
-signatures. Shape ops cost nothing where the memory layout allows it, else one copy."""
+"""Changing the shape and layout of arrays, taking and putting by index: the larger part of mx/shape.h with MLX's names
+and signatures. Shape ops cost nothing where the memory layout allows it, else one copy. creation.py has the rest."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
-from . import convert
 from ._ffi import NO_AXIS, fast
-from ._rules import Axes, Scalar, arrays, axes, named, one_axis, only_array, shared, sizes, to_array, to_pair
+from ._rules import (
+    Axes,
+    arrays,
+    axes,
+    dtype_code,
+    named,
+    one_axis,
+    only_array,
+    several,
+    shared,
+    sizes,
+    to_array,
+    to_pair,
+)
 from .device import StreamOrDevice
-from .dtype import DTYPES, Dtype, _default, float32, int64
+from .dtype import Dtype, int64
+from .errors import ArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,14 +31,11 @@ if TYPE_CHECKING:
     from .array import array
 
 __all__ = [
-    "arange",
     "as_strided",
     "astype",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
-    "bartlett",
-    "blackman",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
@@ -36,23 +45,11 @@ __all__ = [
     "depends",
     "diag",
     "diagonal",
-    "empty",
-    "empty_like",
     "expand_dims",
-    "eye",
     "flatten",
     "flip",
-    "full",
-    "full_like",
-    "hamming",
-    "hanning",
-    "identity",
-    "linspace",
     "matrix_transpose",
-    "meshgrid",
     "moveaxis",
-    "ones",
-    "ones_like",
     "pad",
     "permute_dims",
     "put_along_axis",
@@ -69,163 +66,24 @@ __all__ = [
     "take_along_axis",
     "tile",
     "transpose",
-    "tri",
-    "tril",
-    "triu",
     "unflatten",
     "unstack",
     "view",
-    "zeros",
-    "zeros_like",
 ]
-
-# ---- making arrays
-
-
-def arange(
-    start_or_stop: float | None = None,
-    /,
-    stop: float | None = None,
-    step: float | None = None,
-    dtype: Dtype | None = None,
-    *,
-    start: float | None = None,
-    stream: StreamOrDevice = None,
-) -> array:
-    """start (0), start + step, ... before stop; arange(stop) is from 0. 1-d, int32 if all are ints, else float32."""
-    if start_or_stop is not None and start is not None:
-        raise TypeError("arange: start is given twice")
-    if start_or_stop is not None:
-        start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
-    if stop is None:
-        raise TypeError("arange: stop is missing")
-    start, stop, step = (_number(x) for x in (0 if start is None else start, stop, 1 if step is None else step))
-    if dtype is None:
-        given = [x for x in (start, stop, step) if isinstance(x, float)]
-        dtype = float32 if given else _default(max(start, stop, step, key=abs))
-    return fast.arange(start, stop, step, dtype._code, stream)
-
-
-def _number(x: Any) -> Any:
-    x = x.item() if hasattr(x, "item") else x
-    return x if isinstance(x, (int, float)) else operator.index(x)
-
-
-def linspace(
-    start: Scalar,
-    stop: Scalar,
-    num: int | None = 50,
-    endpoint: bool = True,
-    dtype: Dtype | None = float32,
-    stream: StreamOrDevice = None,
-) -> array:
-    """`num` evenly spaced numbers from start to stop, which is left out unless `endpoint`, 1-d."""
-    n = 50 if num is None else num
-    return fast.linspace(_number(start), _number(stop), n, endpoint, (dtype or float32)._code, stream)
-
-
-def full(shape: int | Sequence[int], vals: Any, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
-    """`vals`, broadcast to `shape`; in the dtype of vals unless one is given."""
-    value = convert.to_array(vals, dtype)
-    return fast.full(sizes(shape), value, value._dtype_code if dtype is None else dtype._code, stream)
-
-
-def full_like(a: array, vals: Any, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
-    """`vals`, broadcast to the shape of a, in its dtype unless one is given."""
-    code = only_array(a, "full_like")._dtype_code if dtype is None else dtype._code
-    return fast.full_like(a, convert.to_array(vals, DTYPES[code]), code, stream)
-
-
-def zeros(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
-    """All 0."""
-    return fast.zeros(sizes(shape), (dtype or float32)._code, stream)
-
-
-def ones(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
-    """All 1."""
-    return fast.ones(sizes(shape), (dtype or float32)._code, stream)
-
-
-def zeros_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
-    """All 0, in the shape of a and its dtype unless one is given."""
-    code = only_array(a, "zeros_like")._dtype_code if dtype is None else dtype._code
-    return fast.zeros_like(a, code, stream)
-
-
-def ones_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
-    """All 1, in the shape of a and its dtype unless one is given."""
-    code = only_array(a, "ones_like")._dtype_code if dtype is None else dtype._code
-    return fast.ones_like(a, code, stream)
-
-
-def eye(
-    n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None
-) -> array:
-    """(n, m): 1 on the k-th diagonal, above the main one if positive, else 0."""
-    return fast.eye(n, n if m is None else m, k, (dtype or float32)._code, stream)
-
-
-def identity(n: int, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
-    """(n, n): the identity matrix."""
-    return fast.identity(n, (dtype or float32)._code, stream)
-
-
-def tri(
-    n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = None, *, stream: StreamOrDevice = None
-) -> array:
-    """(n, m): 1 on and below the k-th diagonal, else 0."""
-    return fast.tri(n, n if m is None else m, k, (dtype or float32)._code, stream)
-
-
-def tril(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array:
-    """The last two axes with 0 above the k-th diagonal."""
-    return fast.tril(only_array(x, "tril"), k, stream)
-
-
-def triu(x: array, k: int = 0, *, stream: StreamOrDevice = None) -> array:
-    """The last two axes with 0 below the k-th diagonal."""
-    return fast.triu(only_array(x, "triu"), k, stream)
-
-
-def meshgrid(
-    *arrays_: array, sparse: bool | None = False, indexing: str | None = "xy", stream: StreamOrDevice = None
-) -> tuple[array, ...]:
-    """Coordinate arrays of 1-d arrays: each varies along its own axis; "xy" swaps the first two axes, "ij" does not.
-    `sparse` leaves the other axes at size 1."""
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
-    return tuple(fast.meshgrid(arrays(arrays_, "meshgrid"), bool(sparse), indexing == "ij", stream))
-
-
-def _window(name: str, doc: str) -> Any:
-    call = getattr(fast, name)
-
-    def op(M: int, *, stream: StreamOrDevice = None) -> Any:
-        return call(M, stream)
-
-    return named(op, name, doc, __name__)
-
-
-bartlett = _window("bartlett", "The triangular window of M points, float32: 1 - |2 i / (M - 1) - 1|.")
-hanning = _window("hanning", "The Hann window of M points, float32: 0.5 - 0.5 cos(2 pi i / (M - 1)).")
-hamming = _window("hamming", "The Hamming window of M points, float32: 0.54 - 0.46 cos(2 pi i / (M - 1)).")
-blackman = _window(
-    "blackman", "The Blackman window of M points: 0.42 - 0.5 cos(2 pi i / (M - 1)) + 0.08 cos(4 pi i / (M - 1))."
-)
 
 # ---- dtype and layout
 
 
-def astype(a: array, dtype: Dtype, /, *, stream: StreamOrDevice = None) -> array:
+def astype(a: array, /, dtype: Dtype, *, stream: StreamOrDevice = None) -> array:
     """The elements as another dtype: floats to integers towards zero, to bool by != 0, complex by the real part."""
     if not isinstance(dtype, Dtype):
-        raise TypeError(f"astype: expected a Dtype, got {type(dtype).__name__}")
+        raise ArgumentError(f"astype: expected a Dtype, got {dtype!r}")
     return fast.astype(only_array(a, "astype"), dtype._code, stream)
 
 
 def view(a: Any, dtype: Dtype, stream: StreamOrDevice = None) -> array:
     """The same bytes as another dtype; the last axis scales with the item size. ValueError if it does not divide."""
-    return fast.view_dtype(to_array(a), dtype._code, stream)
+    return fast.view_dtype(to_array(a, "view"), dtype_code(dtype, "view"), stream)
 
 
 def contiguous(a: array, /, allow_col_major: bool = False, *, stream: StreamOrDevice = None) -> array:
@@ -244,12 +102,13 @@ def as_strided(
 ) -> array:
     """Elements at offset + sum(index * stride), counted in elements of the flattened array. ValueError where that
     leaves it. Without strides: row-major ones for the shape."""
-    shape = only_array(a, "as_strided").shape if shape is None else shape
+    a = only_array(a, "as_strided")
+    shape = a.shape if shape is None else sizes(shape)
     if strides is None:
         strides, size = [], 1
         for n in reversed(shape):
             strides.insert(0, size)
-            size *= n
+            size = int(n) * size  # n may be an array, which *= would change in place
     return fast.as_strided(a, shape, strides, offset, stream)
 
 
@@ -311,7 +170,7 @@ def flip(a: array, /, axis: Axes = None, *, stream: StreamOrDevice = None) -> ar
 
 def broadcast_to(a: Any, /, shape: int | Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """Repeats along new axes and axes of size 1, without a copy."""
-    return fast.broadcast_to(to_array(a), sizes(shape), stream)
+    return fast.broadcast_to(to_array(a, "broadcast_to"), sizes(shape), stream)
 
 
 def broadcast_arrays(*arrays_: array, stream: StreamOrDevice = None) -> list[array]:
@@ -325,6 +184,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         raise ValueError("broadcast_shapes: needs a shape")
     out: list[int] = []
     for shape in shapes:
+        if not hasattr(shape, "__len__"):
+            raise ArgumentError(f"broadcast_shapes: expected shapes, got {type(shape).__name__}")
         padded = [1] * (len(out) - len(shape)) + list(shape)
         out = [1] * (len(shape) - len(out)) + out
         for i, (x, y) in enumerate(zip(out, padded, strict=True)):
@@ -338,10 +199,8 @@ def split(
     a: array, /, indices_or_sections: int | Sequence[int], axis: int = 0, *, stream: StreamOrDevice = None
 ) -> list[array]:
     """Splits along an axis: into as many equal parts, or before each index."""
-    a = only_array(a, "split")
-    if hasattr(indices_or_sections, "__index__"):
-        return fast.split_equal(a, indices_or_sections, axis, stream)
-    return fast.split(a, indices_or_sections, axis, stream)
+    a, where = only_array(a, "split"), several(indices_or_sections)
+    return (fast.split_equal if hasattr(where, "__index__") else fast.split)(a, where, axis, stream)
 
 
 def unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]:
@@ -390,11 +249,12 @@ def pad(
     if mode not in _PAD_MODES:
         raise ValueError(f"pad: mode must be one of {', '.join(_PAD_MODES)}, not {mode!r}")
     low, high = _pad_widths(pad_width, a.ndim)
-    value = fast.astype(shared(to_pair(a, constant_values)[1], "the value of pad"), a._dtype_code, stream)
+    value = fast.astype(shared(to_pair(a, constant_values, "pad")[1], "the value of pad"), a._dtype_code, stream)
     return fast.pad(a, range(a.ndim), low, high, _PAD_MODES[mode], value, stream)
 
 
 def _pad_widths(width: Any, ndim: int) -> tuple[list[int], list[int]]:
+    width = several(width)
     if hasattr(width, "__index__"):
         return [width] * ndim, [width] * ndim
     if all(hasattr(w, "__index__") for w in width):
@@ -410,7 +270,7 @@ def _pad_widths(width: Any, ndim: int) -> tuple[list[int], list[int]]:
     return [w[0] for w in pairs], [w[1] for w in pairs]
 
 
-def roll(a: array, shift: int | Sequence[int], axis: Axes = None, /, *, stream: StreamOrDevice = None) -> array:
+def roll(a: array, /, shift: int | Sequence[int], axis: Axes = None, *, stream: StreamOrDevice = None) -> array:
     """Moves elements along axes, those that leave come back at the other end; without axes in the flattened array."""
     return fast.roll(only_array(a, "roll"), sizes(shift), axes(axis), stream)
 
@@ -419,7 +279,7 @@ def _at_least(n: int) -> Any:
     call = getattr(fast, f"atleast_{n}d")
 
     def op(*arys: Any, stream: StreamOrDevice = None) -> Any:
-        found = [call(to_array(x), stream) for x in arys]
+        found = [call(to_array(x, f"atleast_{n}d"), stream) for x in arys]
         return found[0] if len(found) == 1 else found
 
     return named(
@@ -451,50 +311,52 @@ def depends(inputs: Any, dependencies: Any) -> Any:
     return found[0] if one else found
 
 
-empty, empty_like = zeros, zeros_like
-
 # ---- by index
 
 
-def _indices(x: Any) -> array:
+def _indices(x: Any, name: str) -> array:
     """Indices; none at all may have any dtype, because that is what array([]) gives."""
-    found = to_array(x)
+    found = to_array(x, name)
     return found if found.size or found._dtype_code <= int64._code else fast.astype(found, int64._code, None)
 
 
 def take(a: array, /, indices: Any, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """The elements at indices along an axis, or of the flattened array; negative ones count from the end."""
-    return fast.take(only_array(a, "take"), _indices(indices), one_axis(axis), stream)
+    return fast.take(only_array(a, "take"), _indices(indices, "take"), one_axis(axis), stream)
 
 
 def take_along_axis(a: array, /, indices: array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """Per position of `indices`, which has a's rank, the element along an axis."""
-    return fast.take_along_axis(only_array(a, "take_along_axis"), _indices(indices), one_axis(axis), stream)
+    return fast.take_along_axis(
+        only_array(a, "take_along_axis"), _indices(indices, "take_along_axis"), one_axis(axis), stream
+    )
 
 
 def put_along_axis(
     a: array, /, indices: array, values: Any, axis: int | None = None, *, stream: StreamOrDevice = None
 ) -> array:
     """A copy of a with `values` written where take_along_axis would read."""
-    values = to_pair(only_array(a, "put_along_axis"), values)[1]
-    return fast.put_along_axis(a, _indices(indices), values, NO_AXIS if axis is None else axis, stream)
+    values = to_pair(only_array(a, "put_along_axis"), values, "put_along_axis")[1]
+    return fast.put_along_axis(
+        a, _indices(indices, "put_along_axis"), values, NO_AXIS if axis is None else axis, stream
+    )
 
 
 def slice(
     a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], *, stream: StreamOrDevice = None
 ) -> array:
     """The slice of this size (one per axis of a) whose place along `axes` is in a 1-d array, moved to fit into a."""
-    return fast.dynamic_slice(only_array(a, "slice"), _starts(start_indices), axes, slice_size, stream)
+    return fast.dynamic_slice(only_array(a, "slice"), _starts(start_indices, "slice"), axes, slice_size, stream)
 
 
 def slice_update(
     a: array, update: array, start_indices: array, axes: Sequence[int], *, stream: StreamOrDevice = None
 ) -> array:
     """A copy of a with `update` written where slice would read."""
-    update = to_pair(only_array(a, "slice_update"), update)[1]
-    return fast.dynamic_slice_update(a, update, _starts(start_indices), axes, stream)
+    update = to_pair(only_array(a, "slice_update"), update, "slice_update")[1]
+    return fast.dynamic_slice_update(a, update, _starts(start_indices, "slice_update"), axes, stream)
 
 
-def _starts(x: Any) -> array:
-    start = to_array(x)
+def _starts(x: Any, name: str) -> array:
+    start = to_array(x, name)
     return start if start.ndim else fast.reshape(start, (1,), None)

@@ -12,8 +12,14 @@ from .data_types import COMPLEX, DTYPES
 __all__ = ["__array_namespace_info__"]
 
 
+_DEFAULTS = {"real floating": float64, "complex floating": COMPLEX, "integral": int64, "indexing": int64}
+
+
 class Info:
-    """Capabilities, devices and dtypes."""
+    """Capabilities, devices and dtypes of a namespace that has these defaults."""
+
+    def __init__(self, defaults: dict[str, Dtype]) -> None:
+        self._defaults = defaults
 
     def capabilities(self) -> dict[str, Any]:
         """Boolean masks and data-dependent shapes work; arrays have up to 32 dimensions."""
@@ -25,7 +31,7 @@ class Info:
 
     def default_dtypes(self, *, device: object = None) -> dict[str, Dtype]:
         """By kind, what functions make when nothing is said."""
-        return {"real floating": float64, "complex floating": COMPLEX, "integral": int64, "indexing": int64}
+        return dict(self._defaults)
 
     def dtypes(self, *, device: object = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Dtype]:
         """The standard's dtypes by name, of all kinds or some."""
@@ -38,4 +44,4 @@ class Info:
 
 def __array_namespace_info__() -> Info:
     """See Info."""
-    return Info()
+    return Info(_DEFAULTS)

@@ -11,7 +11,7 @@ def op_names():
     """The names of all ops, without aliases."""
     found = {}
     quantize = sys.modules["pymx.quantize"]  # as an attribute of pymx, the function of the same name
-    for module in (mx.ops, mx.shape, mx.products, mx.find, mx.hadamard, quantize):
+    for module in (mx.ops, mx.creation, mx.shape, mx.products, mx.find, mx.hadamard, quantize):
         found |= {id(getattr(module, name)): name for name in reversed(module.__all__)}
     return set(found.values())
 
