@@ -67,7 +67,9 @@ def several(x: Any) -> Any:
 
 def axes(axis: Axes) -> Sequence[int] | None:
     """Several axes; None are all."""
-    return None if axis is None else sizes(axis)
+    if axis is None:
+        return None
+    return (axis,) if isinstance(axis, int) else sizes(axis)
 
 
 def one_axis(axis: int | None) -> int:
@@ -79,6 +81,8 @@ def sizes(shape: int | Sequence[int]) -> Sequence[int]:
     """A shape."""
     if isinstance(shape, (tuple, list)):
         return shape
+    if isinstance(shape, int):
+        return (shape,)
     shape = several(shape)
     return (shape,) if hasattr(shape, "__index__") else shape  # type: ignore[return-value]
 
