@@ -12,7 +12,7 @@ static mx_array published[N_THREADS]; /* atomic */
 /* The tangent of an array that nobody else has, so that its memory could become the result's. NULL once the process
  * exits. */
 static mx_array tangent_of_half(void) {
-  static float halves[N];
+  float halves[N];
   for (int i = 0; i < N; i++) halves[i] = 0.5f;
   mx_array x, y = NULL;
   if (mx_array_new(&x, halves, sizeof halves, (const int64_t[]){N}, 1, MX_FLOAT32) != MX_OK) return NULL;
