@@ -106,6 +106,19 @@ void Node::abandon() noexcept {
   if (guard.state() == NodeState::pending) guard.set(NodeState::failed);
 }
 
+Ref<Buffer> Node::give_up(uint32_t i, const Ref<Event> &lost) noexcept {
+  event_ = lost;
+  word_.store(static_cast<uint32_t>(NodeState::failed), std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);  // before what is written to the memory
+  return std::move(outputs_[i].buffer);
+}
+
+void Node::take_back(uint32_t i, Ref<Buffer> buffer) noexcept {
+  outputs_[i].buffer = std::move(buffer);
+  word_.store(static_cast<uint32_t>(NodeState::done), std::memory_order_release);
+  event_ = {};
+}
+
 Node::Exclusive::Exclusive(Node &node) noexcept : node_(node) {
   lock_word<lock_shift, lock_width>(node.word_, state_, [](uint32_t) { return true; });
 }

@@ -69,6 +69,11 @@ class Node final : public Object {
   void finish(std::span<Result> results) noexcept;
   // pending -> failed; the event holds why.
   void abandon() noexcept;
+  // For whoever has the only reference to a node that is done: takes an output's memory, to overwrite it. A child that
+  // is forked from then on, and computes again what needs the node, finds it failed, with `lost`.
+  Ref<Buffer> give_up(uint32_t i, const Ref<Event> &lost) noexcept;
+  // Undoes that, where nothing was written.
+  void take_back(uint32_t i, Ref<Buffer> buffer) noexcept;
 
   // A node under its lock, for as long as it takes to compute it on the spot: a few microseconds. Whoever wants to know
   // its inputs waits; a forked child finds it lazy.
@@ -97,8 +102,7 @@ class Node::Exclusive {
   Exclusive(const Exclusive &) = delete;
   bool lazy() const noexcept;
   std::span<const Value> inputs() const noexcept { return node_.inputs_; }
-  // lazy -> done; takes the layouts and buffers, in which none of the inputs' memory may be: a child forked meanwhile
-  // still reads that.
+  // lazy -> done; takes the layouts and buffers. Memory of inputs that was overwritten was given up before.
   void finish(std::span<Result> results) noexcept;
 
  private:

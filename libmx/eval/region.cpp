@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/settled.hpp"
 #include "base/status.hpp"
 #include "eval/callable.hpp"
 #include "eval/program_cache.hpp"
@@ -144,7 +145,7 @@ bool RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
 
 namespace {
 
-// An output of at most so many bytes is rather allocated than donated.
+// An output of at most so many bytes is rather allocated than donated, unless one loop is all (run_plain).
 constexpr int64_t small_output = 4096;
 
 // Whether an input that only this node still needs could give its buffer to a large output: then a task is worth it.
@@ -172,6 +173,25 @@ void run(Node::Exclusive &here, const lower::Program &program, std::span<const V
   here.finish(results);
 }
 
+// How inputs fail whose memory an evaluation on the spot took: only a child that was forked meanwhile can ask.
+struct Lost {
+  Ref<Event> event = make_ref<Event>();
+  Lost() noexcept {
+    event->fail(MX_ERROR_FORKED,
+                "the work was lost in a fork: another thread was computing this and had overwritten an input");
+  }
+};
+
+// The input that only this node still needs and whose memory an output may take, if there is one.
+const Value *donor_of(const lower::Storage &storage, std::span<const Value> inputs) noexcept {
+  for (uint32_t leaf : storage.donors) {
+    if (leaf >= inputs.size() || inputs[leaf].node->ref_count() != 1) continue;
+    const Output &output = inputs[leaf].node->output(inputs[leaf].index);
+    if (output.buffer && lower::can_become(*output.buffer, output.layout.offset, storage)) return &inputs[leaf];
+  }
+  return nullptr;
+}
+
 void run_plain(Node::Exclusive &here, const lower::Program &program, std::span<const Value> inputs,
                std::span<const Value> constants) {
   SmallVector<char *, lower::most_plain_storages> leaves;
@@ -181,7 +201,20 @@ void run_plain(Node::Exclusive &here, const lower::Program &program, std::span<c
       leaves.push_back(reinterpret_cast<char *>(output.buffer->data()) + output.layout.offset);
     }
   Result results[lower::most_plain_outputs];
-  program.run_plain({leaves.data(), leaves.size()}, results);
+  const Value *donors[lower::most_plain_outputs] = {};
+  for (size_t k = 0; k < program.outputs.size(); k++) {
+    const Value *donor = donor_of(program.storages[program.outputs[k].storage], inputs);
+    if (!donor) continue;
+    results[k].buffer = donor->node->give_up(donor->index, leaked<Lost>().event);
+    donors[k] = donor;
+  }
+  try {
+    program.run_plain({leaves.data(), leaves.size()}, results);
+  } catch (...) {  // before the loop began: that can no more be refused anything, and is too short to be cancelled
+    for (size_t k = 0; k < program.outputs.size(); k++)
+      if (donors[k]) donors[k]->node->take_back(donors[k]->index, std::move(results[k].buffer));
+    throw;
+  }
   here.finish(results);
 }
 

@@ -35,7 +35,7 @@ void Program::run_plain(std::span<char *const> leaves, std::span<Result> results
   for (size_t k = 0; k < outputs.size(); k++) {
     const Place &place = outputs[k];
     results[k].layout = place.layout;
-    results[k].buffer = backend->allocate(static_cast<size_t>(storages[place.storage].bytes));
+    if (!results[k].buffer) results[k].buffer = backend->allocate(static_cast<size_t>(storages[place.storage].bytes));
     bases[place.storage] = reinterpret_cast<char *>(results[k].buffer->data());
   }
   const Step &step = steps[0];

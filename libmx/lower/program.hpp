@@ -114,7 +114,8 @@ class Program {
   Ref<PackedConstants> packed;  // for constant operands of products; null if nobody keeps them
 
   // One loop, and nothing but leaves and outputs: most of what small evaluations run. Then run_plain does the same as
-  // run, from the addresses of the leaves, which stay with the caller, to as many results as there are outputs.
+  // run, from the addresses of the leaves, which stay with the caller, to as many results as there are outputs; into
+  // buffers that these have already.
   bool is_plain = false;
   void note_plain() noexcept;
   void run_plain(std::span<char *const> leaves, std::span<Result> results) const;

@@ -10,7 +10,7 @@ def address(x):
     return np.asarray(x, copy=False).__array_interface__["data"][0]
 
 
-@pytest.mark.parametrize("n", [10_000, 100_000])
+@pytest.mark.parametrize("n", [16, 1000, 100_000])
 def test_inputs_are_donated(n):
     f = mx.compile(lambda x: mx.sin(x) + 1)
     mx.eval(f(mx.zeros((n,))))
@@ -22,20 +22,6 @@ def test_inputs_are_donated(n):
     mx.eval(y)
     assert address(y) == before
     assert y[:3].tolist() == [1, 1, 1]
-
-
-def test_small_evaluations_leave_their_inputs_alone():
-    """They run on the spot, where a child that is forked meanwhile computes them again."""
-    f = mx.compile(lambda x: mx.sin(x) + 1)
-    x = mx.zeros((1000,)) + 0
-    mx.eval(x)
-    memory = np.asarray(x, copy=False)
-    before = memory.__array_interface__["data"][0]
-    del memory
-    y = f(x)
-    del x
-    mx.eval(y)
-    assert address(y) != before
 
 
 @pytest.mark.parametrize("n", [16, 1000, 100_000])
