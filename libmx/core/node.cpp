@@ -108,8 +108,8 @@ void Node::abandon() noexcept {
 
 Ref<Buffer> Node::give_up(uint32_t i, const Ref<Event> &lost) noexcept {
   event_ = lost;
-  word_.store(static_cast<uint32_t>(NodeState::failed), std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_release);  // before what is written to the memory
+  // Acquires, too: what the caller writes to the memory comes after it.
+  word_.exchange(static_cast<uint32_t>(NodeState::failed), std::memory_order_acq_rel);
   return std::move(outputs_[i].buffer);
 }
 
