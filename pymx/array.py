@@ -11,7 +11,7 @@ from ._number import number
 from ._rules import sizes as one_shape
 from .awaiting import wait_for
 from .device import Device, StreamOrDevice, cpu
-from .dtype import DTYPES, Dtype, bfloat16, integer, issubdtype
+from .dtype import DTYPES, Dtype, bfloat16, complex64, float32, int32, integer, issubdtype
 from .errors import ArgumentError, DtypeError
 from .evaluate import raise_swallowed, wait_for_export
 
@@ -19,7 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["ArrayAt", "ArrayIterator", "ArrayLike", "array"]
+    from .array_api.info import Info
+
+__all__ = ["ArrayAt", "ArrayIterator", "ArrayLike", "__array_namespace_info__", "array"]
 
 _assign = fast.array_assign
 _new = object.__new__
@@ -346,6 +348,13 @@ class ArrayLike:
 
     def __mlx_array__(self) -> array:
         return array(self._wrapped)
+
+
+def __array_namespace_info__() -> Info:
+    """What this namespace can do and what it makes by default, in the words of the array API standard."""
+    from .array_api.info import Info
+
+    return Info({"real floating": float32, "complex floating": complex64, "integral": int32, "indexing": int32})
 
 
 fast.set_array_class(array)

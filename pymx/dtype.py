@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .array import array
-    from .array_api.info import Info
 
 __all__ = [
     "Dtype",
     "DtypeCategory",
-    "__array_namespace_info__",
     "bfloat16",
     "bool_",
     "can_cast",
@@ -232,13 +230,6 @@ def _default(x: float | complex) -> Dtype:
     if isinstance(x, int):
         return int32 if -(2**31) <= x < 2**31 else int64
     return float32 if isinstance(x, float) else complex64
-
-
-def __array_namespace_info__() -> Info:
-    """What this namespace can do and what it makes by default, in the words of the array API standard."""
-    from .array_api.info import Info
-
-    return Info({"real floating": float32, "complex floating": complex64, "integral": int32, "indexing": int32})
 
 
 # bits of the exponent and of the fraction

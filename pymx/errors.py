@@ -53,7 +53,7 @@ class TraceError(MXError, ValueError):
 
 
 class FormatError(FileError, ValueError):
-    """A file of no known format, where its name does not tell either; MLX's is a ValueError."""
+    """A file whose name does not tell its format could not be loaded; MLX's is a ValueError."""
 
 
 class ArgumentError(TypeError, ValueError):

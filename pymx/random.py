@@ -87,6 +87,10 @@ def bits(shape: Sequence[int] = (), width: int = 4, key: array | None = None, st
     return fast.random_bits(sizes(shape), width, key, stream)
 
 
+def _bounds(low: Any, high: Any, name: str) -> tuple[array, array]:
+    return to_array(low, name), to_array(high, name)
+
+
 def uniform(
     low: Any = 0,
     high: Any = 1,
@@ -96,14 +100,8 @@ def uniform(
     stream: StreamOrDevice = None,
 ) -> array:
     """Uniform in [low, high); the bounds broadcast to `shape`."""
-    return fast.random_uniform(
-        to_array(low, "uniform"),
-        to_array(high, "uniform"),
-        sizes(shape),
-        dtype_code(dtype, "uniform", float32),
-        key,
-        stream,
-    )
+    bounds = _bounds(low, high, "uniform")
+    return fast.random_uniform(*bounds, sizes(shape), dtype_code(dtype, "uniform", float32), key, stream)
 
 
 def normal(
@@ -143,14 +141,8 @@ def randint(
     stream: StreamOrDevice = None,
 ) -> array:
     """Uniform integers in [low, high); the bounds broadcast to `shape`."""
-    return fast.random_randint(
-        to_array(low, "randint"),
-        to_array(high, "randint"),
-        sizes(shape),
-        dtype_code(dtype, "randint", int32),
-        key,
-        stream,
-    )
+    bounds = _bounds(low, high, "randint")
+    return fast.random_randint(*bounds, sizes(shape), dtype_code(dtype, "randint", int32), key, stream)
 
 
 def bernoulli(
@@ -171,9 +163,7 @@ def truncated_normal(
     """Standard normal within [lower, upper], or lower if that is empty; in the bounds' shape unless one is given."""
     shape = None if shape is None else sizes(shape)
     code = dtype_code(dtype, "truncated_normal", float32)
-    return fast.random_truncated_normal(
-        to_array(lower, "truncated_normal"), to_array(upper, "truncated_normal"), shape, code, key, stream
-    )
+    return fast.random_truncated_normal(*_bounds(lower, upper, "truncated_normal"), shape, code, key, stream)
 
 
 def gumbel(

@@ -27,6 +27,7 @@ void require_running();
 // Building lazy nodes is allowed while DRAINING, so only CLOSED throws.
 void require_not_closed();
 
+// Does nothing if `unless` is not 0 when the state would change: clients that have opened meanwhile.
 void shutdown(mx_shutdown_policy policy, uint32_t timeout_ms, const std::atomic<uint32_t> *unless = nullptr);
 void reopen();
 

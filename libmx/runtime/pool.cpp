@@ -26,7 +26,6 @@ constexpr double pays_awake_ns = 20e3, pays_asleep_ns = 30e3;
 // Ranges are long enough to hide what handing them out costs, and short enough for a cancel.
 constexpr double shortest_range_ns = 8e3, longest_range_ns = 250e3;
 constexpr double ranges_per_thread = 8;
-constexpr int64_t most_ranges = INT32_MAX;
 constexpr int max_threads = 512;
 constinit std::atomic<int> threads{-1};  // -1: not set yet
 
@@ -202,7 +201,7 @@ void Scheduler::withdraw(Job &job) noexcept {
 
 void parallel_for_erased(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *context) {
   if (n <= 0) return;
-  grain = std::max<int64_t>(grain, n / most_ranges + 1);
+  grain = std::max<int64_t>(grain, n / Ranges::most + 1);
   const int64_t n_ranges = n / grain + (n % grain != 0);
   const int64_t helpers = std::min<int64_t>(num_threads() - 1, n_ranges - 1);
   if (helpers <= 0 || this_thread.parallel) return run_serially(n, grain, body, context);

@@ -10,6 +10,7 @@ namespace mx {
 // that thread had the time before.
 class Ranges {
  public:
+  static constexpr int64_t most = INT32_MAX;  // two numbers of ranges lie in one word
   Ranges(int64_t n_ranges, uint32_t n_threads) noexcept;
   // The number of a range; -1: there is none.
   int64_t take(uint32_t place) noexcept;

@@ -3,7 +3,6 @@
 
 #include "backends/cpu/isa_level.hpp"
 #include "backends/cpu/loop/kernel.hpp"
-#include "base/settled.hpp"
 #include "runtime/once.hpp"
 
 #if defined(__x86_64__)
@@ -31,26 +30,24 @@ const MicroOps &table_of() noexcept {
   return table;
 }
 
-#if defined(__x86_64__)
-const MicroOps *choose() noexcept {
-  switch (cpu::isa_level()) {
-    case cpu::IsaLevel::v4:
-      return &table_of<loop_v4>();
-    case cpu::IsaLevel::v3:
-      return &table_of<loop_v3>();
-    default:
-      return &table_of<loop_v2>();
-  }
-}
-#else
-const MicroOps *choose() noexcept { return &table_of<loop_base>(); }
-#endif
-
 static_assert(std::is_trivially_destructible_v<MicroOps>);
 
 }  // namespace
 
-const MicroOps &micro_ops() noexcept { return *settled<choose>(); }
+const MicroOps &micro_ops() noexcept {
+#if defined(__x86_64__)
+  switch (cpu::isa_level()) {
+    case cpu::IsaLevel::v4:
+      return table_of<loop_v4>();
+    case cpu::IsaLevel::v3:
+      return table_of<loop_v3>();
+    default:
+      return table_of<loop_v2>();
+  }
+#else
+  return table_of<loop_base>();
+#endif
+}
 
 std::vector<const MicroOps *> all_micro_ops() {
 #if defined(__x86_64__)

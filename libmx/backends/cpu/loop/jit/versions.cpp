@@ -34,11 +34,10 @@ Policy initial_policy() noexcept {
          : std::strcmp(given, "always") == 0 ? Policy::always
                                              : Policy::automatic;
 }
-constinit std::atomic<bool> is_policy_set{false};
-constinit std::atomic<Policy> set_one{};
+constinit std::atomic<int> wanted_policy{-1};  // -1: none was set
 Policy policy() noexcept {
-  return is_policy_set.load(std::memory_order_acquire) ? set_one.load(std::memory_order_relaxed)
-                                                       : settled<initial_policy>();
+  const int wanted = wanted_policy.load(std::memory_order_relaxed);
+  return wanted < 0 ? settled<initial_policy>() : static_cast<Policy>(wanted);
 }
 
 // Assembling takes about 10 us and 1 us an instruction; a run gains a tenth, or a third if it is small. So much work of
@@ -62,10 +61,7 @@ bool vm_is_faster(const Kernel &kernel, double work_ns) noexcept {
 
 }  // namespace
 
-void set_policy(Policy wanted) noexcept {
-  set_one.store(wanted, std::memory_order_relaxed);
-  is_policy_set.store(true, std::memory_order_release);
-}
+void set_policy(Policy wanted) noexcept { wanted_policy.store(static_cast<int>(wanted), std::memory_order_relaxed); }
 
 Versions::~Versions() {
   const Version *version = newest_.load(std::memory_order_acquire);
