@@ -13,6 +13,7 @@ struct ThreadState {
   uint64_t cancel_count = not_cancellable;  // of the work it runs
   uint64_t deadline_ns = 0;                 // the work it runs is cancelled then; 0: never
   uint32_t tasks = 0;                       // how many tasks it is inside of, their listeners included
+  uint32_t paused = 0;                      // how many of these wait in a shutdown (Scheduler::Pause)
   uint32_t place = 0;                       // where it begins in a parallel loop: 0, or its number in the pool
   bool worker = false;                      // belongs to the pool
   bool parallel = false;                    // is inside a parallel_for

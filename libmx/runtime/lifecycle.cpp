@@ -85,12 +85,13 @@ void close_now() noexcept {
   Scheduler::stop_workers(Deadline(50));
 }
 
-// Waits until nothing but what this thread itself is inside of is queued or running.
+// Waits until nothing is queued or running; inside a task, nothing but this one and others that wait here.
 bool wait_for_drain(const Deadline &deadline) noexcept {
-  const uint32_t mine = this_thread.tasks;
+  const bool inside = this_thread.tasks != 0;
+  const Scheduler::Pause pause;
   while (current_epoch().state == State::draining) {
     const uint32_t seen = drain_signal.load(std::memory_order_acquire);
-    if (Scheduler::outstanding() <= mine) return true;
+    if (inside ? Scheduler::only_paused() : Scheduler::outstanding() == 0) return true;
     const uint64_t left = deadline.left_ns(5'000'000);
     if (left == 0) return false;
     if (Scheduler::pumping()) {

@@ -10,34 +10,63 @@ namespace mx {
 namespace {
 
 constinit std::atomic<uint64_t> orders{0};
-// generation << 32 | number of tasks, so that late ends of an older generation are told apart.
-constinit std::atomic<uint64_t> work{uint64_t{1} << 32};
+
+// Counts in one generation: what still comes of an older one does not change it.
+class GenerationCount {
+ public:
+  // What it was before; -1 if the generation is another.
+  int64_t add(uint32_t generation, int32_t n) noexcept {
+    uint64_t word = word_.load(std::memory_order_relaxed);
+    do {
+      if (word >> 32 != generation) return -1;
+    } while (!word_.compare_exchange_weak(word, word + static_cast<uint64_t>(n), std::memory_order_acq_rel,
+                                          std::memory_order_relaxed));
+    return static_cast<uint32_t>(word);
+  }
+  uint32_t value() const noexcept { return static_cast<uint32_t>(word_.load(std::memory_order_acquire)); }
+  void reset(uint32_t generation) noexcept { word_.store(uint64_t{generation} << 32, std::memory_order_release); }
+
+ private:
+  std::atomic<uint64_t> word_{uint64_t{1} << 32};  // generation, number
+};
+
+constinit GenerationCount work;      // tasks that are queued or running
+constinit GenerationCount in_pause;  // those of them that Scheduler::Pause counts
 
 }  // namespace
 
 uint64_t Scheduler::last_order() noexcept { return orders.load(std::memory_order_acquire); }
 uint64_t Scheduler::next_order() noexcept { return orders.fetch_add(1, std::memory_order_acq_rel) + 1; }
 
-void Scheduler::work_begins(uint32_t generation) noexcept {
-  uint64_t word = work.load(std::memory_order_relaxed);
-  while (word >> 32 == generation &&
-         !work.compare_exchange_weak(word, word + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-  }
-}
+void Scheduler::work_begins(uint32_t generation) noexcept { work.add(generation, 1); }
 
 void Scheduler::work_ends(uint32_t generation) noexcept {
-  uint64_t word = work.load(std::memory_order_relaxed);
-  do {
-    if (word >> 32 != generation) return;
-  } while (!work.compare_exchange_weak(word, word - 1, std::memory_order_acq_rel, std::memory_order_relaxed));
-  if (current_epoch().state == State::draining) drain_progress(static_cast<uint32_t>(word) == 1);
+  const int64_t before = work.add(generation, -1);
+  if (before >= 0 && current_epoch().state == State::draining) drain_progress(before == 1);
 }
 
-uint32_t Scheduler::outstanding() noexcept { return static_cast<uint32_t>(work.load(std::memory_order_acquire)); }
+uint32_t Scheduler::outstanding() noexcept { return work.value(); }
 
 void Scheduler::reset_outstanding(uint32_t generation) noexcept {
-  work.store(uint64_t{generation} << 32, std::memory_order_release);
+  in_pause.reset(generation);
+  work.reset(generation);
 }
+
+Scheduler::Pause::Pause() noexcept
+    : generation_(current_epoch().generation), more_(static_cast<int32_t>(this_thread.tasks - this_thread.paused)) {
+  if (more_ == 0) return;
+  this_thread.paused = this_thread.tasks;
+  in_pause.add(generation_, more_);
+  drain_progress(false);
+}
+
+Scheduler::Pause::~Pause() {
+  if (more_ == 0) return;
+  this_thread.paused -= static_cast<uint32_t>(more_);
+  in_pause.add(generation_, -more_);
+}
+
+bool Scheduler::only_paused() noexcept { return work.value() <= in_pause.value(); }
 
 // Takes the queue out of the ready list if it is there.
 bool Scheduler::unready(Stream::Queue *queue) noexcept {

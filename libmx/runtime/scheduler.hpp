@@ -124,6 +124,20 @@ struct Scheduler {
   static void work_ends(uint32_t generation) noexcept;
   static uint32_t outstanding() noexcept;
   static void reset_outstanding(uint32_t generation) noexcept;
+  // While it lives: the tasks that this thread is inside of go on only when a shutdown that it waits in has returned, so
+  // no other one that is called inside a task may wait for them.
+  class Pause {
+   public:
+    Pause() noexcept;
+    ~Pause();
+    Pause(const Pause &) = delete;
+    Pause &operator=(const Pause &) = delete;
+
+   private:
+    uint32_t generation_;
+    int32_t more_;  // none if an outer one counts them
+  };
+  static bool only_paused() noexcept;  // nothing else is queued or running
 
   // Workers (worker.cpp).
   static void post(Job &job) noexcept;

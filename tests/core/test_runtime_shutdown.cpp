@@ -165,6 +165,34 @@ static void from_shutdown() {
   for (const ShutdownListener &listener : listeners) CHECK(listener.calls == 1);
 }
 
+// Tasks that all ask for shutdown, with all the time in the world: none waits for another to end. One from outside does.
+static void from_tasks(int n_outside) {
+  reopen();
+  const int before = num_threads();
+  set_num_threads(4);
+  std::atomic<int> entered{0}, left{0};
+  Ref<Stream> streams[] = {stream(), stream(), stream()};
+  for (const Ref<Stream> &s : streams)
+    submit(*s, [&] {
+      for (++entered; entered < 3;) sleep_ms(1);
+      CHECK(guard([] { shutdown(MX_CANCEL, for_ever); }) == MX_OK);
+      sleep_ms(20);
+      ++left;
+    });
+  while (entered < 3) sleep_ms(1);
+  const Stopwatch watch;
+  std::vector<std::thread> outside;
+  for (int i = 0; i < n_outside; ++i)
+    outside.emplace_back([&] {
+      shutdown(MX_FINISH, for_ever);
+      CHECK(state() == State::closed && left == 3);
+    });
+  for (std::thread &t : outside) t.join();
+  while (state() != State::closed && watch.ms() < 5000) sleep_ms(1);
+  CHECK(state() == State::closed && left == 3);
+  set_num_threads(before);
+}
+
 static void beside_submitters() {
   for (int round = 0; round < 30; ++round) {
     reopen();
@@ -239,6 +267,8 @@ int main() {
   from_listener(MX_FINISH);
   listeners_before_closed();
   from_shutdown();
+  from_tasks(0);
+  from_tasks(2);
   beside_submitters();
   clients();
   ending_threads();
