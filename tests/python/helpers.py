@@ -1,10 +1,21 @@
 """What several test modules use; tests/python is on the path (pyproject.toml)."""
 
 import functools
+import subprocess
 import sys
 import threading
 
 import pymx as mx
+
+# What newer Pythons say by themselves on stderr, where tests expect nothing: when a process with threads forks (3.12),
+# and when subinterpreters are left (3.14).
+QUIET = ("-W", "ignore:This process:DeprecationWarning", "-W", "ignore:remaining subinterpreters:RuntimeWarning")
+
+
+def run_python(code, timeout=60, env=None):
+    """A program in a process of its own, with its status, stdout and stderr as text."""
+    command = [sys.executable, *QUIET, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env)
 
 
 def op_names():

@@ -5,13 +5,12 @@ import asyncio
 import gc
 import io
 import random
-import subprocess
 import sys
 import threading
 
 import numpy as np
 import pytest
-from helpers import run_threads
+from helpers import run_python, run_threads
 
 import pymx as mx
 
@@ -203,5 +202,5 @@ print(mx.handle_count() - handles, resident() - before < 4 << 20 or resident() -
 @pytest.mark.parametrize("what, warm, n", [("thread", 200, 1000), ("function", 2000, 20_000)])
 def test_nothing_grows(what, warm, n):
     code = GROWTH.format(what=what, warm=warm, n=n)
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    out = run_python(code, timeout=600)
     assert (out.returncode, out.stderr, out.stdout) == (0, "", "0 True\n")

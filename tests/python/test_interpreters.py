@@ -1,9 +1,9 @@
 """Several interpreters in one process: each has its own classes, whichever imports first and whichever ends."""
 
-import subprocess
 import sys
 
 import pytest
+from helpers import run_python
 
 HEAD = """
 import sys
@@ -32,7 +32,7 @@ except mx.errors.FileError: pass
 
 def run(body):
     code = HEAD + f"check = {CHECK!r}\n" + body
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    out = run_python(code)
     assert (out.returncode, out.stderr) == (0, "")
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from helpers import run_python
 
 LIMIT = 1.2
 
@@ -193,7 +194,7 @@ def child(f): print(answer(f), flush=True)
 
 def run(body, expected, status):
     code = HEAD + body + ("" if "stamp()" in body else "\nstamp()\n")
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    out = run_python(code)
     end = time.time()
     assert out.stderr == "" and out.returncode == status
     text, _, rest = out.stdout.partition("STAMP")
@@ -226,7 +227,7 @@ def test_import_is_light():
         "heavy = ('numpy', 'asyncio', 'pickle', 'inspect')\n"
         "print([m for m in heavy if m in sys.modules], len(os.listdir('/proc/self/task')))"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    out = run_python(code)
     assert out.stdout == "[] 1\n", out.stderr
 
 
@@ -255,5 +256,5 @@ def test_released_memory_comes_back_without_calls():
 def test_environment_of_the_exit():
     code = "import pymx as mx\nmx.async_eval(mx.ones((1500, 1500)) @ mx.ones((1500, 1500)))"
     env = os.environ | {"MX_EXIT_DRAIN_MS": "0"}
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=30)
+    out = run_python(code, timeout=30, env=env)
     assert (out.returncode, out.stderr) == (0, "")

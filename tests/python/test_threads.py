@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from helpers import run_threads
+from helpers import run_python, run_threads
 
 import pymx as mx
 
@@ -121,7 +121,7 @@ except KeyboardInterrupt:
 z = x @ x
 print(abs(z[0, 0].item() - 1e-3) < 1e-5)
 """
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    out = run_python(code)
     assert out.stdout.split() == ["interrupted", "True", "True"] and out.stderr == "" and out.returncode == 0
 
 

@@ -4,13 +4,11 @@ import asyncio
 import contextlib
 import gc
 import os
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
-from helpers import run_threads
+from helpers import run_python, run_threads
 
 import pymx as mx
 
@@ -30,7 +28,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the bac
 
 
 def run(body):
-    out = subprocess.run([sys.executable, "-c", HEAD + body], capture_output=True, text=True, timeout=120)
+    out = run_python(HEAD + body, timeout=120)
     assert (out.returncode, out.stderr) == (0, "")
     return out.stdout
 

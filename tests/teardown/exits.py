@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -313,6 +314,7 @@ def subinterpreter_ends(cell):
 @exit_path(12, without=_DAEMONS)
 def subinterpreter_is_left(cell):
     """The subinterpreter is alive when the main one ends, which ends it while Python finalizes."""
+    warnings.filterwarnings("ignore", "remaining subinterpreters")  # Python 3.14 says so itself
     cell.kept.append(_subinterpreter(cell))
     cell.use()
     return cell.leaving(3)
