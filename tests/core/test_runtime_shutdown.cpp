@@ -94,6 +94,33 @@ static void deadline(mx_shutdown_policy policy, uint32_t timeout) {
   CHECK(calls == 0);  // completion callbacks fire before CLOSED or not at all
 }
 
+// Work that waiters do bit by bit, while the pool has no threads: what was begun when the runtime closed ends as well,
+// and is not taken up again later.
+static void between_steps(mx_shutdown_policy policy) {
+  struct Steps : Task {
+    std::atomic<int> done{0};
+    void execute() override {}
+    bool step() override { return ++done != 0; }
+  };
+  const int before = num_threads();
+  set_num_threads(0);
+  for (int round = 0; round < 300; ++round) {
+    reopen();
+    Ref<Steps> work = make_ref<Steps>();
+    const Ref<Event> event = work->event;
+    stream()->submit(Ref<Task>(work));
+    std::thread waiter([&] {
+      while (state() == State::running) event->wait(0);
+    });
+    while (work->done == 0) std::this_thread::yield();
+    shutdown(policy, 0);
+    waiter.join();
+    CHECK(state() == State::closed && !event->pending() && event->status() == MX_ERROR_CANCELLED);
+    CHECK(Scheduler::outstanding() == 0);
+  }
+  set_num_threads(before);
+}
+
 struct ShutdownListener : Event::Listener {
   std::atomic<int> calls{0};
   mx_shutdown_policy policy;
@@ -263,6 +290,8 @@ int main() {
   deadline(MX_CANCEL, 50);
   deadline(MX_FINISH, 50);
   deadline(MX_ABANDON, 0);
+  between_steps(MX_ABANDON);
+  between_steps(MX_CANCEL);
   from_listener(MX_CANCEL);
   from_listener(MX_FINISH);
   listeners_before_closed();
