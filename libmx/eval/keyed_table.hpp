@@ -3,6 +3,8 @@
 // byte; a hash only finds candidates.
 #pragma once
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 // config.h); without it both constructors throw UNSUPPORTED.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>

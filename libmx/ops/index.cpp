@@ -205,7 +205,7 @@ void infer_slice_update(const Attrs &attrs, Specs in, Outs &out) {
   need_inputs(in, 2, 2, "slice_update");
   need_same_dtype(in, 0, "slice_update");
   AttrReader reader(attrs);
-  const std::span<const int64_t> start = reader.list(), stop = reader.list(), step = reader.list();
+  for (int skipped = 0; skipped < 3; skipped++) reader.list();  // start, stop and step: infer_slice looks at them
   need_mode(reader.integer(), "slice_update");
   Outs window;
   infer_slice(attrs, in.first(1), window);

@@ -63,7 +63,7 @@ SmallVector<Value, 2> indices_of(const Step &t, size_t first) {
 
 Value read_scattered(const Step &t, const Value &x) {
   const List axes = AttrReader(t.attrs).list();
-  const Dims &updates = t.x(1).shape();
+  const Dims updates = t.x(1).shape();
   const size_t rank = spec_of(x).shape.size();
   const Dims sizes(updates.end() - rank, updates.end());
   return ops::gather(x, indices_of(t, 2), axes, sizes, t.stream);
