@@ -124,8 +124,8 @@ struct Scheduler {
   static void work_ends(uint32_t generation) noexcept;
   static uint32_t outstanding() noexcept;
   static void reset_outstanding(uint32_t generation) noexcept;
-  // While it lives: the tasks that this thread is inside of go on only when a shutdown that it waits in has returned, so
-  // no other one that is called inside a task may wait for them.
+  // While it lives: the tasks that this thread is inside of go on only when a shutdown that it waits in has returned,
+  // so no other one that is called inside a task may wait for them.
   class Pause {
    public:
     Pause() noexcept;

@@ -192,7 +192,8 @@ static void from_shutdown() {
   for (const ShutdownListener &listener : listeners) CHECK(listener.calls == 1);
 }
 
-// Tasks that all ask for shutdown, with all the time in the world: none waits for another to end. One from outside does.
+// Tasks that all ask for shutdown, with all the time in the world: none waits for another to end. One from outside
+// does.
 static void from_tasks(int n_outside) {
   reopen();
   const int before = num_threads();
