@@ -16,7 +16,7 @@ static mx_status body(mx_array *outputs, size_t n_outputs, const mx_array *input
 
 static void destroy(void *payload) { ++*(int *)payload; }
 
-static void call_once(mx_array x, float expected) {
+static void call_expecting(mx_array x, float expected) {
   mx_array result;
   size_t n = 0;
   CHECK(mx_compiled_call(&result, 1, &n, function, &x, 1) == MX_OK && n == 1);
@@ -27,8 +27,8 @@ static void call_once(mx_array x, float expected) {
 int main(void) {
   CHECK(mx_compile(&function, "suicidal", 1, body, &destroyed, destroy, MX_FUNCTION_DEFAULT) == MX_OK);
   mx_array x = number(4);
-  call_once(x, 8);
-  call_once(x, 8);
+  call_expecting(x, 8);
+  call_expecting(x, 8);
   CHECK(calls == 2); /* an erased trace is published nowhere */
   CHECK(destroyed == 0);
   CHECK(mx_function_free(function) == MX_OK);
