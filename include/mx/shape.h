@@ -165,11 +165,11 @@ MX_API MX_NOWAIT MX_CHECK mx_status mx_split(mx_array *outs, size_t cap, size_t 
                                              const int64_t *indices, size_t n_indices, int64_t axis,
                                              mx_stream MX_OPTIONAL stream);
 
-/* Splits into `sections` equal parts along an axis. SHAPE if it does not divide. */
+/* Splits into `sections` equal parts along an axis. SHAPE if it does not divide, OVERFLOW for more than 2^20 parts. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_split_equal(mx_array *outs, size_t cap, size_t *n_outs_out, mx_array a,
                                                    int64_t sections, int64_t axis, mx_stream MX_OPTIONAL stream);
 
-/* One array per index along an axis, without that axis. */
+/* One array per index along an axis, without that axis. OVERFLOW for more than 2^20. */
 MX_API MX_NOWAIT MX_CHECK mx_status mx_unstack(mx_array *outs, size_t cap, size_t *n_outs_out, mx_array a, int64_t axis,
                                                mx_stream MX_OPTIONAL stream);
 

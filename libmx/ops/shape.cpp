@@ -147,6 +147,16 @@ ValueList split(const Value &a, List indices, int64_t axis, const StreamRef &s) 
   return out;
 }
 
+namespace {
+
+// An axis of any length takes no memory where its elements are one, or none; its parts do.
+void need_few_parts(int64_t n, const char *op) {
+  constexpr int64_t most = 1 << 20;
+  if (n > most) fail(MX_ERROR_OVERFLOW, "%s: %lld arrays are too many", op, static_cast<long long>(n));
+}
+
+}  // namespace
+
 ValueList split_equal(const Value &a, int64_t sections, int64_t axis, const StreamRef &s) {
   const size_t at = axis_at(axis, rank_of(a), "split");
   const int64_t n = shape_of(a)[at];
@@ -154,6 +164,7 @@ ValueList split_equal(const Value &a, int64_t sections, int64_t axis, const Stre
   if (n % sections != 0)
     fail(MX_ERROR_SHAPE, "split: axis %zu of shape %s does not divide into %lld equal parts", at,
          to_string(shape_of(a)).c_str(), static_cast<long long>(sections));
+  need_few_parts(sections, "split");
   ValueList out;
   const Dims place{static_cast<int64_t>(at)};
   if (follows_shapes(a)) {  // follows the size of the axis
@@ -169,6 +180,7 @@ ValueList split_equal(const Value &a, int64_t sections, int64_t axis, const Stre
 
 ValueList unstack(const Value &a, int64_t axis, const StreamRef &s) {
   const size_t at = axis_at(axis, rank_of(a), "unstack");
+  need_few_parts(shape_of(a)[at], "unstack");
   const Dims place{static_cast<int64_t>(at)};
   ValueList out;
   for (int64_t i = 0; i < shape_of(a)[at]; i++)

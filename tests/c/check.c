@@ -90,8 +90,10 @@ static int was_hit(void) {
 }
 
 void check_failed(const char *file, int line, const char *condition) {
-  /* A failure before this one explains what follows from it, and so does one of a thread that the test made. */
-  const int known = hit || (in_malloc && __atomic_load_n(&ran_out, __ATOMIC_RELAXED));
+  /* A failure before this one explains what follows from it; so does one of a thread that the test made, and one that
+   * cost the words of another. */
+  const int known = hit || (in_malloc && __atomic_load_n(&ran_out, __ATOMIC_RELAXED)) ||
+                    strstr(mx_error_message(), "no memory for the message");
   if (fail_at && was_hit() && (known || last_failure == MX_ERROR_OUT_OF_MEMORY)) {
     if (!pthread_equal(pthread_self(), test_thread) || inside_library) return; /* no jump from here */
     longjmp(abandon, 1);

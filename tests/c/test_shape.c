@@ -200,6 +200,21 @@ static void test_broadcast(void) {
   drop(xs[1]);
 }
 
+/* Arrays that take no memory have axes of any length. */
+static void test_more_parts_than_fit(void) {
+  const int64_t most = 1 << 20, many = (int64_t)1 << 40;
+  mx_array parts[3], x;
+  size_t n;
+  mx_array none = array(MX_FLOAT32, D(0), EMPTY), one = array(MX_FLOAT32, D(1), V(1));
+  CHECK(mx_split_equal(parts, 3, &n, none, many, 0, NULL) == MX_ERROR_OVERFLOW);
+  CHECK(mx_split_equal(parts, 3, &n, none, most + 1, 0, NULL) == MX_ERROR_OVERFLOW);
+  CHECK(mx_broadcast_to(&x, one, (const int64_t[]){most + 1}, 1, NULL) == MX_OK);
+  CHECK(mx_unstack(parts, 3, &n, x, 0, NULL) == MX_ERROR_OVERFLOW);
+  drop(x);
+  drop(none);
+  drop(one);
+}
+
 static void test_split_and_join(void) {
   mx_array a = six(), parts[3];
   size_t n;
@@ -223,6 +238,7 @@ static void test_split_and_join(void) {
   CHECK(mx_unstack(parts, 1, &n, a, 0, NULL) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(mx_split_equal(parts, 3, &n, a, 2, 1, NULL) == MX_ERROR_SHAPE);
   CHECK(mx_split_equal(parts, 3, &n, a, 0, 1, NULL) == MX_ERROR_INVALID_ARGUMENT);
+  test_more_parts_than_fit();
   CHECK(mx_concatenate(&out, NULL, 0, 0, NULL) == MX_ERROR_INVALID_ARGUMENT);
   CHECK(mx_concatenate(&out, mixed, 2, 0, NULL) == MX_ERROR_SHAPE);
   CHECK(mx_stack(&out, mixed, 2, 0, NULL) == MX_ERROR_SHAPE);
