@@ -89,6 +89,8 @@ class Caller:
         self.live: dict[str, list[int]] = {h: [] for h in header.handles}
         self.closed: dict[str, list[int]] = {h: [] for h in header.handles}
         self.status = {"ok": 0, "refused": 0}
+        self.similar: list[int] = []
+        self.rank = 2
 
     def chance(self, p: float) -> bool:
         return self.random.random() < p
@@ -102,15 +104,17 @@ class Caller:
             other = self.random.choice([h for h in self.live if h != type])
             bad = [0, 1, self.random.getrandbits(64), *self.live[other][-1:], *self.closed[type][-3:]]
             return self.random.choice(bad)
+        if type == "mx_array" and self.chance(0.5):
+            return self.random.choice(self.similar or [0])
         return self.random.choice(self.live[type] or [0])
 
     def make(self, type: str) -> None:
         """An open handle of a type, from a function that gives one out; none if it did not work."""
         if type == "mx_array":
             return self.make_array()
-        makers = [f for f in self.functions for a in f.arguments if a.kind is Kind.OUT_HANDLE and a.type == type]
+        makers = [f for f in self.header.functions for a in f.arguments if a.kind is Kind.OUT_HANDLE and a.type == type]
         for _ in range(3):
-            self.call(self.random.choice(makers))
+            self.call(self.random.choice([f for f in makers if f.name not in LEFT_OUT]))
 
     def make_array(self) -> None:
         out = self.ffi.new("mx_array *")
@@ -155,6 +159,8 @@ class Caller:
         return x
 
     def length(self) -> int:
+        if self.chance(0.5):
+            return self.rank
         return self.random.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]) if self.chance(0.97) else MAX_DIMS + 8
 
     def output(self, size: int) -> Any:
@@ -210,11 +216,23 @@ class Caller:
         for a in f.arguments:
             if a.kind is Kind.HANDLE and not self.live[a.type]:
                 self.make(a.type)
+        if self.chance(0.2):
+            self.look_for_similar()
         self.call(f)
 
     def free(self, type: str, handle: int) -> None:
         getattr(self.lib, f"{type}_free")(handle)
         self.closed[type] = [*self.closed[type][-20:], handle]
+
+    def look_for_similar(self) -> None:
+        """Many ops want arrays that fit each other, and a number for each axis: half of all arguments are such."""
+        ranks, shapes = self.ffi.new("size_t *"), self.ffi.new("int64_t[]", MAX_DIMS)
+        dtype, found = self.ffi.new("mx_dtype *"), {}
+        for x in self.live["mx_array"]:
+            if not self.lib.mx_array_shape(shapes, MAX_DIMS, ranks, x) and not self.lib.mx_array_dtype(dtype, x):
+                found.setdefault((int(dtype[0]), tuple(shapes[0 : ranks[0]])), []).append(x)
+        (_, shape), self.similar = self.random.choice([*found.items()] or [((0, ()), [])])
+        self.rank = len(shape)
 
     def call(self, f: Function) -> None:
         self.kept: list[Any] = []
@@ -276,10 +294,14 @@ def cancel_what_takes_long(lib: Any, caller: Caller) -> None:
         time.sleep(PATIENCE)
 
 
+def prepare(caller: Caller) -> None:
+    caller.lib.mx_set_memory_limit(LIMIT)
+
+
 def child(seed: int, calls: int) -> int:
     """Descriptor 3 is the file for the last call."""
     caller = Caller(load_header(), seed)
-    caller.lib.mx_set_memory_limit(LIMIT)
+    prepare(caller)
     threading.Thread(target=cancel_what_takes_long, args=(caller.lib, caller), daemon=True).start()
     for _ in range(calls):
         try:
@@ -304,7 +326,7 @@ def main() -> int:
     for seed in range(args.seed, args.seed + args.processes):
         with tempfile.TemporaryDirectory() as folder, open(f"{folder}/last", "w+b") as last:
             os.dup2(last.fileno(), 3)
-            command = [sys.executable, __file__, "--child", "--seed", str(seed), "--calls", str(args.calls)]
+            command = [sys.executable, sys.argv[0], "--child", "--seed", str(seed), "--calls", str(args.calls)]
             done = subprocess.run(command, pass_fds=(3,), cwd=folder)
             if done.returncode not in (0, 1):
                 print(
