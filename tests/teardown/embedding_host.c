@@ -35,7 +35,6 @@ static void initialize(const char *path) {
   PyConfig_InitPythonConfig(&config);
   config.safe_path = 1;
   CHECK(!PyStatus_Exception(PyConfig_SetBytesString(&config, &config.program_name, path)));
-  CHECK(!PyStatus_Exception(PyConfig_SetBytesString(&config, &config.executable, path)));
   CHECK(!PyStatus_Exception(Py_InitializeFromConfig(&config)));
   PyConfig_Clear(&config);
 }
