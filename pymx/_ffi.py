@@ -6,9 +6,32 @@ Builtins of `fast` take and return arrays as objects; other handles go in as int
 
 from __future__ import annotations
 
-from . import _mx
-from ._mx import ffi, lib
-from .errors import BY_STATUS
+import sys
+
+
+def _refuse_second_start() -> None:
+    """Since Python 3.14 Py_Finalize frees all interned strings, those as well that the types of cffi (2.1.1) are made
+    of: after another Py_Initialize they are garbage, and using them would crash."""
+    if sys.version_info < (3, 14) or "_cffi_backend" in sys.modules:
+        return
+    from _thread import _is_main_interpreter  # type: ignore[attr-defined]
+
+    if not _is_main_interpreter():  # it lives beside the main one, in which cffi works
+        return
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            used_before = "/_cffi_backend." in maps.read()
+    except OSError:
+        return
+    if used_before:
+        raise ImportError("pymx cannot be imported after Py_Finalize and Py_Initialize: since Python 3.14 cffi cannot")
+
+
+_refuse_second_start()
+
+from . import _mx  # noqa: E402
+from ._mx import ffi, lib  # noqa: E402
+from .errors import BY_STATUS  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

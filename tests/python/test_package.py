@@ -3,10 +3,13 @@
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
+
+import pytest
 
 import pymx as mx
 from pymx._ffi import fast, lib
@@ -73,6 +76,7 @@ def test_eval_is_a_builtin_with_a_signature():
     assert mx.eval() is None
 
 
+@pytest.mark.skipif(shutil.which("pkg-config") is None, reason="pkg-config is not installed")
 def test_c_program_builds_against_the_package(tmp_path):
     (entry,) = entry_points(group="pkg_config", name="mx")
     assert entry.value == "pymx.lib.pkgconfig"
