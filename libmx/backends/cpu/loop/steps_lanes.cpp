@@ -71,7 +71,7 @@ inline double inverse_erf(double x) {
 
 #define MX_FUNCTION(name, call)                          \
   inline double name##_double(double x) { return call; } \
-  inline float name##_float(float v) {                   \
+  [[maybe_unused]] inline float name##_float(float v) {  \
     const double x = v;                                  \
     return static_cast<float>(call);                     \
   }
@@ -100,7 +100,7 @@ MX_FUNCTION(sigmoid, reciprocal_exp_sum(x))
 
 #define MX_FUNCTION2(name, call)                                   \
   inline double name##_double(double a, double b) { return call; } \
-  inline float name##_float(float x, float y) {                    \
+  [[maybe_unused]] inline float name##_float(float x, float y) {   \
     const double a = x, b = y;                                     \
     return static_cast<float>(call);                               \
   }

@@ -58,8 +58,8 @@ MX_INLINE F fma(F a, F b, F c) {
 }
 
 // NaN if there is one.
-MX_INLINE F maximum(F a, F b) { return (b > a) | (b != b) ? b : a; }
-MX_INLINE F minimum(F a, F b) { return (b < a) | (b != b) ? b : a; }
+MX_INLINE F maximum(F a, F b) { return ((b > a) | (b != b)) ? b : a; }
+MX_INLINE F minimum(F a, F b) { return ((b < a) | (b != b)) ? b : a; }
 
 // For each lane the one `half` further on. From memory: the compiler would build it lane by lane.
 struct Lanes {
