@@ -3,9 +3,10 @@ status, and leave outputs alone unless it is MX_OK. Handles may be freed ones, o
 NULL, numbers extreme; only counts always fit the memory that they go with. What comes out goes in again, so graphs grow
 and are evaluated, and are cancelled when that takes long.
 
-    calls.py [--seed 1] [--calls 20000] [--processes 4]
+    calls.py [--seed 1] [--calls 20000] [--processes 4] [--threads 1]
 
-Every process draws from a seed of its own. One that dies is a fault; its last call is printed."""
+Every process and thread draws from a seed of its own. The threads of a process have their handles in common and do not
+wait for each other: what one closes another may be using. A process that dies is a fault: its last calls are said."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +41,11 @@ LEFT_OUT = {
 }
 INTERNAL = 5
 MAX_DIMS = 32
+DTYPES = 15
 LIMIT = 4 << 20  # bytes of arrays
 PATIENCE = 0.3  # seconds until a call is cancelled
 CANARY = 0xA5
-DTYPES = 15
+LINE = 4000  # bytes of a thread's last call, in the file of descriptor 3
 
 SMALL = [0, 1, 2, 3, 4, -1, -2, -3]
 EXTREME = [-(2**63), 2**63 - 1, 2**31, -(2**31) - 1, 2**62, 1000, -1000, 2**33]
@@ -64,18 +67,55 @@ class Fault(Exception):
     """What a call did that it must not."""
 
 
-class Caller:
-    """Draws calls. Handles of every type are in `live` while they are open, and in `closed` afterwards."""
+class Handles:
+    """What is open of each type, and what was closed last; of all threads."""
 
-    def __init__(self, header: Header, seed: int) -> None:
+    def __init__(self, types: Iterable[str]) -> None:
+        self.live: dict[str, list[int]] = {type: [] for type in types}
+        self.closed: dict[str, list[int]] = {type: [] for type in types}
+        self.lock = threading.Lock()
+
+    def some(self, type: str) -> list[int]:
+        with self.lock:
+            return [*self.live[type]]
+
+    def opened(self, type: str, handle: int) -> None:
+        with self.lock:
+            if handle in self.live[type]:
+                raise Fault(f"gives out the handle {handle:#x}, which is open")
+            self.live[type].append(handle)
+
+    def take(self, type: str, most: int, choose: Callable[[list[int]], int]) -> int:
+        """One to close, if there are more than `most`; else 0."""
+        with self.lock:
+            if len(self.live[type]) <= most:
+                return 0
+            handle = choose(self.live[type])
+            self._close(type, handle)
+            return handle
+
+    def is_closed(self, handle: int) -> None:
+        with self.lock:
+            for type, handles in self.live.items():
+                if handle in handles:
+                    self._close(type, handle)
+
+    def _close(self, type: str, handle: int) -> None:
+        self.live[type].remove(handle)
+        self.closed[type] = [*self.closed[type][-20:], handle]
+
+
+class Caller:
+    """What one thread calls."""
+
+    def __init__(self, header: Header, handles: Handles, seed: int, thread: int) -> None:
         from pymx._ffi import ffi, lib
 
-        self.ffi, self.lib, self.header = ffi, lib, header
-        self.random = random.Random(seed)
+        self.ffi, self.lib, self.header, self.handles, self.thread = ffi, lib, header, handles, thread
+        self.random = random.Random(seed * 1000 + thread)
         self.functions = [f for f in header.functions if f.name not in LEFT_OUT]
-        self.live: dict[str, list[int]] = {h: [] for h in header.handles}
-        self.closed: dict[str, list[int]] = {h: [] for h in header.handles}
-        self.status = {"ok": 0, "refused": 0}
+        self.worked = self.refused = 0
+        self.problem = ""
         self.similar: list[int] = []
         self.rank = 2
 
@@ -88,67 +128,45 @@ class Caller:
         if optional and self.chance(0.7):
             return 0
         if self.chance(0.06):
-            other = self.random.choice([h for h in self.live if h != type])
-            bad = [0, 1, self.random.getrandbits(64), *self.live[other][-1:], *self.closed[type][-3:]]
-            return self.random.choice(bad)
+            other = self.random.choice([h for h in self.header.handles if h != type])
+            closed = self.handles.closed[type][-3:]
+            return self.random.choice([0, 1, self.random.getrandbits(64), *self.handles.some(other)[-1:], *closed])
         if type == "mx_array" and self.chance(0.5):
             return self.random.choice(self.similar or [0])
-        return self.random.choice(self.live[type] or [0])
-
-    def make(self, type: str) -> None:
-        """An open handle of a type, from a function that gives one out; none if it did not work."""
-        if type == "mx_array":
-            return self.make_array()
-        makers = [f for f in self.header.functions for a in f.arguments if a.kind is Kind.OUT_HANDLE and a.type == type]
-        for _ in range(3):
-            self.call(self.random.choice([f for f in makers if f.name not in LEFT_OUT]))
-
-    def make_array(self) -> None:
-        out = self.ffi.new("mx_array *")
-        shape = [self.random.choice([1, 2, 3, 4, 5, 0, 8]) for _ in range(self.random.choice([0, 1, 1, 2, 2, 3, 4]))]
-        n = 1
-        for size in shape:
-            n *= size
-        dtype = self.random.choice([self.random.randrange(DTYPES), 10, 10, 7])
-        size = self.lib.mx_dtype_size(dtype)
-        zeros = self.chance(0.3)
-        data = bytes(n * size) if zeros else self.random.randbytes(n * size)
-        if self.lib.mx_array_new(out, data, len(data), shape, len(shape), dtype) == 0:
-            self.live["mx_array"].append(out[0])
+        return self.random.choice(self.handles.some(type) or [0])
 
     def number(self, type: str) -> Any:
         if type in self.header.enums:
             values = [value for _, value in self.header.constants[type]]
-            return self.random.choice(values) if self.chance(0.95) else self.random.choice([99, 2**31 - 1, -1 % 2**32])
+            return self.random.choice(values) if self.chance(0.95) else self.random.choice([99, 2**31 - 1, 2**32 - 1])
         if type == "bool":
             return self.chance(0.5)
         if type in ("double", "float"):
             return self.random.choice(DOUBLES)
+        whole = self.random.choice(SMALL if self.chance(0.9) else EXTREME)
         if type == "mx_scalar":
-            kind = self.random.choice([0, 1, 2, 3, 4, 4, 3, 77])
-            whole = self.random.choice(SMALL + EXTREME)
+            kind = self.random.choice([0, 1, 2, 3, 4, 77])
             fields = {"kind": kind, "i": whole, "re": self.random.choice(DOUBLES), "im": self.random.choice(DOUBLES)}
             return self.ffi.new("mx_scalar *", fields)[0]
-        value = self.random.choice(SMALL if self.chance(0.9) else EXTREME)
         bits = self.ffi.sizeof(type) * 8
         if type.startswith("int"):
-            return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
-        return value % 2**bits if self.chance(0.2) else abs(value) % 16
+            return (whole + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+        return whole % 2**bits if self.chance(0.2) else abs(whole) % 16
+
+    def length(self) -> int:
+        if self.chance(0.5):
+            return self.rank
+        return self.random.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]) if self.chance(0.97) else MAX_DIMS + 8
+
+    def keep(self, x: Any) -> Any:
+        self.kept.append(x)
+        return x
 
     def counted(self, type: str, items: list[Any], optional: bool) -> list[Any]:
         """A pointer and its count; rarely NULL with a count."""
         if self.chance(0.02) or (optional and self.chance(0.3)):
             return [self.ffi.NULL, len(items)]
         return [self.keep(self.ffi.new(f"{type}[]", items or 1)), len(items)]
-
-    def keep(self, x: Any) -> Any:
-        self.kept.append(x)
-        return x
-
-    def length(self) -> int:
-        if self.chance(0.5):
-            return self.rank
-        return self.random.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]) if self.chance(0.97) else MAX_DIMS + 8
 
     def output(self, size: int) -> Any:
         """Memory with a known pattern."""
@@ -193,33 +211,54 @@ class Caller:
 
     # ---- calls
 
+    def run(self, calls: int) -> None:
+        try:
+            for _ in range(calls):
+                self.step()
+        except Exception as problem:
+            self.problem = f"{last_call(self.thread)}\n  {type(problem).__name__}: {problem}"
+
     def step(self) -> None:
-        for type, handles in self.live.items():
-            while len(handles) > (80 if type == "mx_array" else 6):
-                self.free(type, handles.pop(self.random.randrange(len(handles))))
-        while len(self.live["mx_array"]) < 20:
+        for type in self.header.handles:
+            while handle := self.handles.take(type, 80 if type == "mx_array" else 6, self.random.choice):
+                getattr(self.lib, f"{type}_free")(handle)
+        while len(self.handles.live["mx_array"]) < 20:
             self.make_array()
         f = self.random.choice(self.functions)
         for a in f.arguments:
-            if a.kind is Kind.HANDLE and not self.live[a.type]:
+            if a.kind is Kind.HANDLE and not self.handles.live[a.type]:
                 self.make(a.type)
         if self.chance(0.2):
             self.look_for_similar()
         self.call(f)
 
-    def free(self, type: str, handle: int) -> None:
-        getattr(self.lib, f"{type}_free")(handle)
-        self.closed[type] = [*self.closed[type][-20:], handle]
+    def make(self, type: str) -> None:
+        """Tries to open a handle of a type, with functions that give one out."""
+        gives = [f for f in self.header.functions for a in f.arguments if a.kind is Kind.OUT_HANDLE and a.type == type]
+        for _ in range(3):
+            self.call(self.random.choice([f for f in gives if f.name not in LEFT_OUT]))
+
+    def make_array(self) -> None:
+        out = self.ffi.new("mx_array *")
+        shape = [self.random.choice([1, 2, 3, 4, 5, 0, 8]) for _ in range(self.random.choice([0, 1, 1, 2, 2, 3, 4]))]
+        dtype = self.random.choice([self.random.randrange(DTYPES), self.lib.MX_FLOAT32, self.lib.MX_INT32])
+        n = self.lib.mx_dtype_size(dtype)
+        for size in shape:
+            n *= size
+        data = bytes(n) if self.chance(0.3) else self.random.randbytes(n)
+        if self.lib.mx_array_new(out, data, n, shape, len(shape), dtype) == self.lib.MX_OK:
+            self.handles.opened("mx_array", out[0])
 
     def look_for_similar(self) -> None:
         """Many ops want arrays that fit each other, and a number for each axis: half of all arguments are such."""
-        ranks, shapes = self.ffi.new("size_t *"), self.ffi.new("int64_t[]", MAX_DIMS)
-        dtype, found = self.ffi.new("mx_dtype *"), {}
-        for x in self.live["mx_array"]:
-            if not self.lib.mx_array_shape(shapes, MAX_DIMS, ranks, x) and not self.lib.mx_array_dtype(dtype, x):
-                found.setdefault((int(dtype[0]), tuple(shapes[0 : ranks[0]])), []).append(x)
-        (_, shape), self.similar = self.random.choice([*found.items()] or [((0, ()), [])])
-        self.rank = len(shape)
+        rank, shape, dtype = self.ffi.new("size_t *"), self.ffi.new("int64_t[]", MAX_DIMS), self.ffi.new("mx_dtype *")
+        found: dict[Any, list[int]] = {}
+        for x in self.handles.some("mx_array"):
+            if not self.lib.mx_array_shape(shape, MAX_DIMS, rank, x) and not self.lib.mx_array_dtype(dtype, x):
+                found.setdefault((int(dtype[0]), *shape[0 : rank[0]]), []).append(x)
+        if found:
+            (_, *dims), self.similar = self.random.choice([*found.items()])
+            self.rank = len(dims)
 
     def call(self, f: Function) -> None:
         self.kept: list[Any] = []
@@ -228,19 +267,15 @@ class Caller:
         arguments = [x for a in f.arguments for x in self.arguments(a)]
         self.say(f, arguments)
         status = getattr(self.lib, f"mx_{f.name}")(*arguments)
+        if f.name.endswith(("_free", "_end")):
+            self.handles.is_closed(arguments[0])
         if f.result != "mx_status":
             return
-        self.forget(f, arguments, status)
-        self.status["refused" if status else "ok"] += 1
-        if status == 0:
-            for a, memory, _ in self.outputs:
-                if a.kind is Kind.OUT_HANDLE:
-                    self.adopt(a.type, self.ffi.cast(f"{a.type} *", memory)[0])
-            for a, memory, cap, count in self.lists:
-                if a.kind is Kind.OUT_HANDLES:
-                    for i in range(min(cap, count[0])):
-                        self.adopt(a.type, self.ffi.cast(f"{a.type} *", memory)[i])
+        if status == self.lib.MX_OK:
+            self.worked += 1
+            self.adopt()
             return
+        self.refused += 1
         text = self.ffi.string(self.lib.mx_error_message()).decode(errors="replace")
         if status == INTERNAL or not 0 < status <= 22 or not text:
             raise Fault(f"status {status}: {text!r}")
@@ -248,36 +283,35 @@ class Caller:
             if self.ffi.buffer(memory, size)[:] != bytes([CANARY]) * size:
                 raise Fault(f"status {status} ({text}), but {a.name} was written")
 
-    def adopt(self, type: str, handle: int) -> None:
-        if handle == 0:  # an output that there is none of
-            return
-        if handle in self.live[type]:
-            raise Fault(f"gives out the handle {handle:#x}, which is open")
-        self.live[type].append(handle)
-
-    def forget(self, f: Function, arguments: list[Any], status: int) -> None:
-        """What a call closed is closed."""
-        if f.name.endswith("_free") or f.name.endswith("_end"):
-            for handles in self.live.values():
-                if arguments[0] in handles and status == 0:
-                    handles.remove(arguments[0])
+    def adopt(self) -> None:
+        """Takes over the handles that a call gave out."""
+        given = [(a, memory, 1) for a, memory, _ in self.outputs if a.kind is Kind.OUT_HANDLE]
+        given += [(a, memory, min(cap, n[0])) for a, memory, cap, n in self.lists if a.kind is Kind.OUT_HANDLES]
+        for a, memory, n in given:
+            for handle in self.ffi.cast(f"{a.type} *", memory)[0:n]:
+                if handle != 0:  # else an output that there is none of
+                    self.handles.opened(a.type, handle)
 
     def say(self, f: Function, arguments: list[Any]) -> None:
         """What is called now, for whoever finds this process dead."""
-        text = f"mx_{f.name}({', '.join(map(self.show, arguments))})\n".encode()
-        os.pwrite(3, text[:4000].ljust(4000), 0)
+        text = f"mx_{f.name}({', '.join(map(self.show, arguments))})".encode()
+        os.pwrite(3, text[:LINE].ljust(LINE), self.thread * LINE)
 
     def show(self, x: Any) -> str:
         return repr(x) if not isinstance(x, int) or isinstance(x, bool) or abs(x) < 1 << 40 else hex(x)
 
 
-def cancel_what_takes_long(lib: Any, caller: Caller) -> None:
-    seen = -1
+def last_call(thread: int) -> str:
+    return os.pread(3, LINE, thread * LINE).decode(errors="replace").strip()
+
+
+def cancel_what_takes_long(callers: list[Caller]) -> None:
+    before: list[int] = []
     while True:
-        now = sum(caller.status.values())
-        if now == seen:
-            lib.mx_request_cancel()
-        seen = now
+        now = [caller.worked + caller.refused for caller in callers]
+        if any(a == b for a, b in zip(now, before, strict=False)):
+            callers[0].lib.mx_request_cancel()
+        before = now
         time.sleep(PATIENCE)
 
 
@@ -285,19 +319,22 @@ def prepare(caller: Caller) -> None:
     caller.lib.mx_set_memory_limit(LIMIT)
 
 
-def child(seed: int, calls: int) -> int:
-    """Descriptor 3 is the file for the last call."""
-    caller = Caller(load_header(), seed)
-    prepare(caller)
-    threading.Thread(target=cancel_what_takes_long, args=(caller.lib, caller), daemon=True).start()
-    for _ in range(calls):
-        try:
-            caller.step()
-        except Fault as fault:
-            print(f"seed {seed}: {os.pread(3, 4000, 0).decode().strip()}\n  {fault}", flush=True)
-            return 1
-    print(f"seed {seed}: {calls} steps, {caller.status['ok']} calls worked, {caller.status['refused']} were refused")
-    return 0
+def child(seed: int, calls: int, n_threads: int) -> int:
+    header = load_header()
+    handles = Handles(header.handles)
+    callers = [Caller(header, handles, seed, thread) for thread in range(n_threads)]
+    for caller in callers:
+        prepare(caller)
+    threading.Thread(target=cancel_what_takes_long, args=(callers,), daemon=True).start()
+    threads = [threading.Thread(target=caller.run, args=(calls // n_threads,)) for caller in callers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    worked, refused = sum(c.worked for c in callers), sum(c.refused for c in callers)
+    problems = [caller.problem for caller in callers if caller.problem]
+    print("\n".join([f"seed {seed}: {worked} calls worked, {refused} were refused", *problems]), flush=True)
+    return int(len(problems) > 0)
 
 
 def main() -> int:
@@ -305,28 +342,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        return child(args.seed, args.calls)
+        return child(args.seed, args.calls, args.threads)
     failed = 0
     for seed in range(args.seed, args.seed + args.processes):
         with tempfile.TemporaryDirectory() as folder, open(f"{folder}/last", "w+b") as last:
             os.dup2(last.fileno(), 3)
-            command = [
-                sys.executable,
-                Path(sys.argv[0]).resolve(),
-                "--child",
-                "--seed",
-                str(seed),
-                "--calls",
-                str(args.calls),
-            ]
+            script, counts = Path(sys.argv[0]).resolve(), ["--calls", str(args.calls), "--threads", str(args.threads)]
+            command = [sys.executable, script, "--child", "--seed", str(seed), *counts]
             done = subprocess.run(command, pass_fds=(3,), cwd=folder)
             if done.returncode not in (0, 1):
-                print(
-                    f"seed {seed}: ended with {done.returncode} in {os.pread(3, 4000, 0).decode().strip()}", flush=True
-                )
+                calls = "\n  ".join(map(last_call, range(args.threads)))
+                print(f"seed {seed}: ended with {done.returncode} in {calls}", flush=True)
             failed += done.returncode != 0
     return int(failed > 0)
 

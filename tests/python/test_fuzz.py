@@ -44,8 +44,10 @@ print(sum(not run.fuzz_one(number, True) for number in range(7000000, 7000020)))
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="reading the headers takes a C compiler")
-def test_random_calls():
-    done = subprocess.run([sys.executable, CALLS, "--calls", "3000"], capture_output=True, text=True)
+@pytest.mark.parametrize("threads", [1, 6])
+def test_random_calls(threads):
+    command = [sys.executable, CALLS, "--calls", "3000", "--threads", str(threads)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
