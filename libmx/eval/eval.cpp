@@ -5,6 +5,7 @@
 #include "backends/cpu/strided_copy.hpp"
 #include "base/status.hpp"
 #include "eval/region.hpp"
+#include "runtime/delay.hpp"
 #include "runtime/futex.hpp"
 #include "runtime/lifecycle.hpp"
 
@@ -59,6 +60,7 @@ Outcome submit(evaluation::Walk &walk, const Effort &effort) {
     if (effort.leaves_long && walk.regions.size() == 1 && !task->small) return Outcome::left;
     if (!task->claim(walk, region)) return Outcome::overtaken;
     if (is_last) walk.nodes.clear();  // so that leaves can be donated
+    delay_point();
     submit(task);
   }
   return Outcome::started;

@@ -106,7 +106,8 @@ Ref<RegionTask> copy_region(const Walk &walk, std::span<const uint32_t> region) 
 }  // namespace
 
 // All or nothing, one thread at a time: so what a region waits for was always claimed before it, and regions of several
-// threads cannot wait for each other in a circle.
+// threads cannot wait for each other in a circle. What it waits for was submitted before it, too (claim), so that
+// nothing stands in a stream before what it waits for.
 bool RegionTask::claim_targets() {
   SmallVector<SmallVector<Value, 2>, 2> dropped(targets_.size());  // the nodes' inputs; freed outside the lock
   Lock &lock = lock_for(LockRank::claims);
@@ -131,6 +132,8 @@ bool RegionTask::claim(Walk &walk, std::span<const uint32_t> region) {
   for (uint32_t i : region)
     if (walk.nodes[i].needed) targets_.push_back(walk.nodes[i].node);
   add_leaf_events(walk, region);  // before the claim: it allocates
+  // Nothing is claimed here now that was not submitted, so nobody waits in a circle.
+  for (const Ref<Event> &leaf : dependencies) leaf->wait_until_submitted();
   if (!claim_targets()) return false;
   for (uint32_t i : region) {
     WalkNode &w = walk.nodes[i];

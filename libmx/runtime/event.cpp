@@ -206,6 +206,11 @@ void Event::watch(const Deadline &deadline) noexcept {
   if (pending() && !deadline.passed()) Scheduler::help_job(*this, deadline);
 }
 
+void Event::wait_until_submitted() const noexcept {
+  for (int spins = 0; stream_.load(std::memory_order_acquire) == 0 && pending(); ++spins)
+    spins < 100 ? cpu_relax() : sleep_ns(20'000);
+}
+
 bool Event::wait(uint32_t timeout_ms) noexcept {
   if (!pending()) return true;
   const profile::Span span(profile::Kind::wait, "wait for a value");

@@ -31,6 +31,10 @@ class Event : public Object {
   // threads the calling thread runs the ready tasks this event depends on, step by step, also with timeout 0.
   bool wait(uint32_t timeout_ms) noexcept;
 
+  // Until the task stands in the queue of a stream, or never will: a task that depends on it comes behind it then, on
+  // whatever stream. Who has not submitted it yet is about to do so.
+  void wait_until_submitted() const noexcept;
+
   // Calls fn(node) once when the event is no longer pending: at once on this thread if it already is, else on the
   // thread that completes it, no lock held. The node is the caller's, lives until it was called, and is not touched
   // afterwards. It is not called at all when the runtime was closed over it (ABANDON, deadline), at process exit, or in
@@ -67,7 +71,7 @@ class Event : public Object {
   mutable std::atomic<uint32_t> word_{0};
   std::atomic<Failure *> failure_{nullptr};
   mutable std::atomic<Listener *> listeners_{nullptr};
-  std::atomic<uint32_t> stream_{0};  // index of the stream it was submitted to; 0: none yet
+  std::atomic<uint32_t> stream_{0};  // index of the stream whose queue its task has got into; 0: none yet
   const uint32_t generation_;
   const uint64_t id_;
 };

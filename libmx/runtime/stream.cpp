@@ -61,7 +61,7 @@ void Stream::submit(Ref<Task> task) {
     const std::lock_guard guard(q.lock());
     refused = Scheduler::refusal(*this);
     if (refused == MX_OK) {
-      task->event->stream_.store(index_, std::memory_order_relaxed);
+      task->event->stream_.store(index_, std::memory_order_release);
       task->order_ = Scheduler::next_order();
       task->cancel_count_ = cancel_count();
       Scheduler::work_begins(generation_);
@@ -89,6 +89,7 @@ bool Stream::try_run_inline(Task &task) {
     if (refused == MX_OK) {
       if (q.phase != Phase::idle) return false;
       q.phase = Phase::running;
+      task.event->stream_.store(index_, std::memory_order_release);
       q.current = task.event;
       q.current_order = task.order_ = Scheduler::next_order();
       task.cancel_count_ = cancel_count();
