@@ -39,9 +39,6 @@ LEFT_OUT = {
     "array_borrow_with": "lends memory for longer than a call",
     "compile": "needs a function of the host",
 }
-INTERNAL = 5
-MAX_DIMS = 32
-DTYPES = 15
 LIMIT = 4 << 20  # bytes of arrays
 PATIENCE = 0.3  # seconds until a call is cancelled
 CANARY = 0xA5
@@ -113,6 +110,7 @@ class Caller:
 
         self.ffi, self.lib, self.header, self.handles, self.thread = ffi, lib, header, handles, thread
         self.random = random.Random(seed * 1000 + thread)
+        self.statuses = {value for _, value in header.constants["mx_status"]}
         self.functions = [f for f in header.functions if f.name not in LEFT_OUT]
         self.worked = self.refused = 0
         self.problem = ""
@@ -156,7 +154,7 @@ class Caller:
     def length(self) -> int:
         if self.chance(0.5):
             return self.rank
-        return self.random.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]) if self.chance(0.97) else MAX_DIMS + 8
+        return self.random.choice([0, 1, 1, 2, 2, 2, 3, 3, 4]) if self.chance(0.97) else self.lib.MX_MAX_DIMS + 8
 
     def keep(self, x: Any) -> Any:
         self.kept.append(x)
@@ -241,7 +239,7 @@ class Caller:
     def make_array(self) -> None:
         out = self.ffi.new("mx_array *")
         shape = [self.random.choice([1, 2, 3, 4, 5, 0, 8]) for _ in range(self.random.choice([0, 1, 1, 2, 2, 3, 4]))]
-        dtype = self.random.choice([self.random.randrange(DTYPES), self.lib.MX_FLOAT32, self.lib.MX_INT32])
+        dtype = self.random.choice([self.number("mx_dtype"), self.lib.MX_FLOAT32, self.lib.MX_INT32])
         n = self.lib.mx_dtype_size(dtype)
         for size in shape:
             n *= size
@@ -251,10 +249,11 @@ class Caller:
 
     def look_for_similar(self) -> None:
         """Many ops want arrays that fit each other, and a number for each axis: half of all arguments are such."""
-        rank, shape, dtype = self.ffi.new("size_t *"), self.ffi.new("int64_t[]", MAX_DIMS), self.ffi.new("mx_dtype *")
+        most = self.lib.MX_MAX_DIMS
+        rank, shape, dtype = self.ffi.new("size_t *"), self.ffi.new("int64_t[]", most), self.ffi.new("mx_dtype *")
         found: dict[Any, list[int]] = {}
         for x in self.handles.some("mx_array"):
-            if not self.lib.mx_array_shape(shape, MAX_DIMS, rank, x) and not self.lib.mx_array_dtype(dtype, x):
+            if not self.lib.mx_array_shape(shape, most, rank, x) and not self.lib.mx_array_dtype(dtype, x):
                 found.setdefault((int(dtype[0]), *shape[0 : rank[0]]), []).append(x)
         if found:
             (_, *dims), self.similar = self.random.choice([*found.items()])
@@ -277,7 +276,7 @@ class Caller:
             return
         self.refused += 1
         text = self.ffi.string(self.lib.mx_error_message()).decode(errors="replace")
-        if status == INTERNAL or not 0 < status <= 22 or not text:
+        if status == self.lib.MX_ERROR_INTERNAL or status not in self.statuses or not text:
             raise Fault(f"status {status}: {text!r}")
         for a, memory, size in self.outputs:
             if self.ffi.buffer(memory, size)[:] != bytes([CANARY]) * size:

@@ -1,7 +1,5 @@
 /* fork while other threads make handles stand for other arrays: in the child a handle stands for one of these, or says
  * that it was caught between two. */
-#include <sys/wait.h>
-
 #include "teardown.h"
 
 enum { N_HANDLES = 2, N_FORKS = 400 };
@@ -56,13 +54,6 @@ static int child(void) {
 int main(void) {
   make_arrays();
   for (int i = 0; i < N_HANDLES; i++) start(assign, &handles[i]);
-  for (int i = 0; i < N_FORKS; i++) {
-    const pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) _exit(child());
-    int status = 0;
-    CHECK(waitpid(pid, &status, 0) == pid);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  }
+  for (int i = 0; i < N_FORKS; i++) expect_child(child);
   return leaving(0);
 }

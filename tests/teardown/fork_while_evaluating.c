@@ -1,7 +1,6 @@
 /* fork while other threads evaluate: in the child a value is the right one or lost, and what was lazy can be computed.
  */
 #include <math.h>
-#include <sys/wait.h>
 
 #include "teardown.h"
 
@@ -49,12 +48,7 @@ int main(void) {
   }
   for (int i = 0; i < N_FORKS; i++) {
     sleep_ms(1);
-    const pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) _exit(child());
-    int status = 0;
-    CHECK(waitpid(pid, &status, 0) == pid);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    expect_child(child);
   }
   return leaving(0);
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +33,16 @@ static inline int leaving(int status) {
       snprintf(text, sizeof text, "leaving %d %lld.%09ld\n", status, (long long)now.tv_sec, (long)now.tv_nsec);
   if (write(STDOUT_FILENO, text, (size_t)n) != n) _exit(99);
   return status;
+}
+
+/* A child whose exit status `child` gives must end with 0. */
+static inline void expect_child(int (*child)(void)) {
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) _exit(child());
+  int status = 0;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* Threads that nobody joins. */
